@@ -1,0 +1,52 @@
+//! `cargo xtask bench NAME`: figures of Callboard beside a peer or the machine's own limit, from one run.
+//!
+//! Invariant: sides that are compared take turns in one run, and the conditions of that run stand beside its figures.
+//! One benchmark, one line of the table below. Deliberately absent: a verdict that fails a build; on a shared machine
+//! a figure is read together with its conditions.
+
+mod count;
+mod derive;
+mod kernel;
+mod measure;
+mod peer;
+
+use std::error::Error;
+use std::process::ExitCode;
+
+/// One benchmark: its name, what it shows, and its code.
+struct Bench {
+    name: &'static str,
+    shows: &'static str,
+    run: fn() -> Result<(), Box<dyn Error>>,
+}
+
+const BENCHES: &[Bench] = &[Bench {
+    name: "kernel",
+    shows: "decisions a second beside statig, allocations a decision, refusals, lines of `derive` a second",
+    run: || kernel::run().and_then(|()| derive::run()),
+}];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [name] = arguments.as_slice() else {
+        return usage("name one benchmark");
+    };
+    let Some(bench) = BENCHES.iter().find(|bench| bench.name == name) else {
+        return usage(&format!("there is no benchmark {name:?}"));
+    };
+    match (bench.run)() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn usage(problem: &str) -> ExitCode {
+    eprintln!("error: {problem}\n\nUsage: cargo xtask bench NAME\n");
+    for bench in BENCHES {
+        eprintln!("  {:<8} {}", bench.name, bench.shows);
+    }
+    ExitCode::from(2)
+}

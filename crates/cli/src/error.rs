@@ -1,0 +1,225 @@
+//! What went wrong, as the person at the terminal reads it, and the exit codes that tell it to a script.
+//!
+//! Invariant: every error says what failed, why, and what to do, each on a line of its own on standard error; a code
+//! means one thing in every command. Deliberately absent: refusals of the kernel in JSON, which are answers.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use callboard_lifecycle::UnknownWord;
+use callboard_lifecycle::session::SessionState;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use crate::style::{ERROR, LEAD, paint};
+
+/// How a process ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Exit {
+    /// What a shell sees.
+    pub(crate) code: u8,
+    meaning: &'static str,
+}
+
+impl Exit {
+    /// Everything was done.
+    pub(crate) const DONE: Self = Self { code: 0, meaning: "done" };
+    /// The world failed: a file, a process, the network.
+    pub(crate) const FAILED: Self = Self { code: 1, meaning: "failed" };
+    /// The caller asked for something that does not exist or sent something unreadable.
+    pub(crate) const USAGE: Self =
+        Self { code: 2, meaning: "not understood: an unknown word, option or line" };
+    /// The kernel said no.
+    const REFUSED: Self = Self { code: 3, meaning: "refused: the tables do not allow it" };
+    /// There is nothing under that id.
+    const NOT_FOUND: Self = Self { code: 4, meaning: "not found" };
+    /// Somebody else writes.
+    const HELD: Self = Self { code: 5, meaning: "held by another writer" };
+    /// A bound was reached.
+    const TIMED_OUT: Self = Self { code: 124, meaning: "the run timed out" };
+    /// A person broke it off.
+    const INTERRUPTED: Self = Self { code: 130, meaning: "the run was aborted, by Ctrl-C for instance" };
+    /// It was called off.
+    const TERMINATED: Self = Self { code: 143, meaning: "the run was cancelled" };
+
+    const ALL: [Self; 9] = [
+        Self::DONE,
+        Self::FAILED,
+        Self::USAGE,
+        Self::REFUSED,
+        Self::NOT_FOUND,
+        Self::HELD,
+        Self::TIMED_OUT,
+        Self::INTERRUPTED,
+        Self::TERMINATED,
+    ];
+
+    /// The list for the help text.
+    pub(crate) fn list() -> String {
+        let line = |exit: &Self| format!("\n  {:>3}  {}", exit.code, exit.meaning);
+        format!("Exit codes:{}", Self::ALL.iter().map(line).collect::<String>())
+    }
+}
+
+// The codes of a run are the session machine's; a shell must not read two meanings.
+const _: () = {
+    assert!(matches!(SessionState::Completed.exit_code(), Some(code) if code == Exit::DONE.code));
+    assert!(matches!(SessionState::Failed.exit_code(), Some(code) if code == Exit::FAILED.code));
+    assert!(matches!(SessionState::TimedOut.exit_code(), Some(code) if code == Exit::TIMED_OUT.code));
+    assert!(matches!(SessionState::Aborted.exit_code(), Some(code) if code == Exit::INTERRUPTED.code));
+    assert!(matches!(SessionState::Cancelled.exit_code(), Some(code) if code == Exit::TERMINATED.code));
+};
+
+/// Everything a command can fail with.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// The words on the command line.
+    #[error("the command line is not understood")]
+    CommandLine {
+        /// What is wrong with them.
+        because: String,
+        /// What to write instead.
+        instead: String,
+    },
+    /// One line of input.
+    #[error("line {number} is not answered")]
+    Line {
+        /// Counted from 1.
+        number: u64,
+        /// What is wrong with it.
+        because: String,
+        /// What to write instead.
+        instead: String,
+    },
+    /// Standard input.
+    #[error("the input cannot be read")]
+    Read(#[source] io::Error),
+    /// Standard output.
+    #[error("the output cannot be written")]
+    Write(#[source] io::Error),
+    /// A file that should have been written.
+    #[error("{} cannot be written", .0.display())]
+    File(PathBuf, #[source] io::Error),
+}
+
+impl Error {
+    /// How the process ends for this.
+    pub(crate) const fn exit(&self) -> Exit {
+        match self {
+            Self::CommandLine { .. } | Self::Line { .. } => Exit::USAGE,
+            Self::Read(_) | Self::Write(_) | Self::File(..) => Exit::FAILED,
+        }
+    }
+
+    /// Did whoever read the output leave? It has what it wanted.
+    pub(crate) fn is_closed_pipe(&self) -> bool {
+        matches!(self, Self::Write(cause) if cause.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    /// The three lines.
+    pub(crate) fn report(&self) -> String {
+        let (because, instead) = match self {
+            Self::CommandLine { because, instead } | Self::Line { because, instead, .. } => {
+                (because.clone(), instead.clone())
+            }
+            Self::Read(cause) => (cause.to_string(), "give a file or a pipe on standard input".to_owned()),
+            Self::Write(cause) => {
+                (cause.to_string(), "look at where the output goes: is there space?".to_owned())
+            }
+            Self::File(_, cause) => (cause.to_string(), "name a directory that can be written".to_owned()),
+        };
+        let line = |style, lead: &str, text: &str| format!("{} {text}\n", paint(style, lead));
+        line(ERROR, "error:", &self.to_string())
+            + &line(LEAD, "  because:", &because)
+            + &line(LEAD, "  try:", &instead)
+    }
+
+    /// Writes the three lines to standard error.
+    pub(crate) fn tell(&self) {
+        tell(&self.report());
+    }
+}
+
+/// Writes to standard error. Nobody is left to tell when that fails.
+pub(crate) fn tell(text: &str) {
+    let mut stderr = anstream::stderr().lock();
+    if stderr.write_all(text.as_bytes()).is_ok() {
+        drop(stderr.flush());
+    }
+}
+
+/// What to write instead of an unknown word; `all` helps where nothing is near it.
+pub(crate) fn instead_of(unknown: &UnknownWord, all: &str) -> String {
+    if unknown.nearest.is_empty() { all.to_owned() } else { one_of(&unknown.nearest) }
+}
+
+/// Shows what the parser has to show: help and version are answers, the rest is an error.
+pub(crate) fn show_help_or_refuse(refusal: &clap::Error) -> Result<Exit, Error> {
+    let kind = refusal.kind();
+    let is_asked_for = kind == ErrorKind::DisplayHelp || kind == ErrorKind::DisplayVersion;
+    if !is_asked_for && kind != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return Err(Error::CommandLine { because: because(refusal), instead: instead(refusal) });
+    }
+    refusal.print().map_err(Error::Write)?;
+    Ok(if is_asked_for { Exit::DONE } else { Exit::USAGE })
+}
+
+/// The first paragraph of what the parser says, on one line.
+fn because(refusal: &clap::Error) -> String {
+    if let Some(ContextValue::String(custom)) = refusal.get(ContextKind::Custom) {
+        return custom.clone();
+    }
+    let text = refusal.render().to_string();
+    let paragraph = text.trim_start_matches("error: ").lines().take_while(|line| !line.trim().is_empty());
+    let told: Vec<&str> =
+        paragraph.map(str::trim).filter(|line| !line.starts_with("[possible values")).collect();
+    told.join(" ")
+}
+
+/// The words the parser thinks were meant, or those it would have taken, or else how the command is used.
+fn instead(refusal: &clap::Error) -> String {
+    if let Some(ContextValue::Strings(verbs)) = refusal.get(ContextKind::SuggestedSubcommand) {
+        // The parser lists the nearest last.
+        return one_of(verbs.iter().rev());
+    }
+    let meant = [ContextKind::SuggestedArg, ContextKind::SuggestedValue, ContextKind::ValidValue];
+    for value in meant.into_iter().filter_map(|kind| refusal.get(kind)) {
+        if let ContextValue::String(word) = value {
+            return word.clone();
+        }
+        if let ContextValue::Strings(words) = value
+            && !words.is_empty()
+        {
+            return one_of(words);
+        }
+    }
+    if let Some(ContextValue::StyledStr(usage)) = refusal.get(ContextKind::Usage) {
+        return usage.to_string().trim_start_matches("Usage: ").to_owned();
+    }
+    "callboard --help".to_owned()
+}
+
+fn one_of<T: AsRef<str>>(words: impl IntoIterator<Item = T>) -> String {
+    let words: Vec<String> = words.into_iter().map(|word| word.as_ref().to_owned()).collect();
+    if words.len() == 1 { words.concat() } else { format!("one of {}", words.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_has_three_lines_that_say_what_why_and_what_next() {
+        let error =
+            Error::Line { number: 7, because: "unknown health \"okk\"".to_owned(), instead: "ok".to_owned() };
+        let plain = anstream::adapter::strip_str(&error.report()).to_string();
+        assert_eq!(plain, "error: line 7 is not answered\n  because: unknown health \"okk\"\n  try: ok\n");
+    }
+
+    #[test]
+    fn no_two_exits_share_a_code_and_all_are_listed() {
+        for (i, a) in Exit::ALL.iter().enumerate() {
+            assert!(Exit::list().contains(&format!("{:>3}  {}", a.code, a.meaning)));
+            assert!(Exit::ALL[..i].iter().all(|b| b.code != a.code), "{}", a.code);
+        }
+    }
+}

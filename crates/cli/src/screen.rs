@@ -1,0 +1,137 @@
+//! Where a command writes: standard output with colour decided, and the width its tables fit into.
+//!
+//! Invariant: what is piped is never shortened, and has no colour unless that was asked for. Deliberately absent:
+//! standard error, which belongs to `error`.
+
+use std::io::{IsTerminal, StdoutLock, Write};
+
+use anstream::{AutoStream, ColorChoice};
+use serde::Serialize;
+
+use crate::args::Colour;
+use crate::error::Error;
+use crate::style::{FAINT, TITLE, paint};
+use crate::table::{Table, packed, wrapped};
+
+/// The width of a terminal that does not tell.
+const WIDTH_UNKNOWN: usize = 80;
+
+/// Standard output as the commands see it.
+pub(crate) struct Screen {
+    /// `None` where nothing needs to fit.
+    width: Option<usize>,
+    is_terminal: bool,
+}
+
+impl Screen {
+    /// Decides colour for the whole process, and the width.
+    pub(crate) fn new(colour: Colour, width: Option<usize>) -> Self {
+        match colour {
+            Colour::Auto => ColorChoice::Auto.write_global(),
+            Colour::Always => ColorChoice::Always.write_global(),
+            Colour::Never => ColorChoice::Never.write_global(),
+        }
+        let is_terminal = std::io::stdout().is_terminal();
+        let of_terminal = || {
+            let size = terminal_size::terminal_size_of(std::io::stdout());
+            size.map_or(WIDTH_UNKNOWN, |(width, _)| usize::from(width.0))
+        };
+        Self { width: width.or_else(|| is_terminal.then(of_terminal)), is_terminal }
+    }
+
+    /// Is somebody looking?
+    pub(crate) const fn is_terminal(&self) -> bool {
+        self.is_terminal
+    }
+
+    /// Writes text that may have colour in it.
+    pub(crate) fn print(&self, text: &str) -> Result<(), Error> {
+        let mut out = self.stream();
+        out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Error::Write)
+    }
+
+    /// Writes one JSON document.
+    pub(crate) fn json<T: Serialize>(&self, document: &T) -> Result<(), Error> {
+        let mut out = self.stream();
+        serde_json::to_writer_pretty(&mut out, document)
+            .map_err(std::io::Error::from)
+            .map_err(Error::Write)?;
+        out.write_all(b"\n").and_then(|()| out.flush()).map_err(Error::Write)
+    }
+
+    /// A table as wide as the screen, with a line that names the columns there was no room for.
+    pub(crate) fn table(&self, table: &Table) -> String {
+        let (mut text, hidden) = table.render(self.width);
+        if !hidden.is_empty() {
+            let hidden: Vec<String> = hidden.iter().map(|title| title.to_lowercase()).collect();
+            text += &self.hint(&format!("no room for: {}", hidden.join(", ")));
+        }
+        text
+    }
+
+    /// A title line.
+    pub(crate) fn title(&self, text: &str) -> String {
+        paint(TITLE, text) + "\n"
+    }
+
+    /// A faint line for whoever looks; a program that reads the output is not bothered with it.
+    pub(crate) fn hint(&self, text: &str) -> String {
+        if self.width.is_some() { paint(FAINT, text) + "\n" } else { String::new() }
+    }
+
+    /// Prose, broken between words.
+    pub(crate) fn prose(&self, text: &str) -> String {
+        wrapped(text, self.width.unwrap_or(usize::MAX)).join("\n") + "\n"
+    }
+
+    /// Names and what belongs to each, the names in a column of their own. A value is broken only
+    /// where it has no room on a line of its own.
+    pub(crate) fn properties(&self, properties: &[(String, Vec<String>)]) -> String {
+        let said = || properties.iter().filter(|(_, values)| !values.is_empty());
+        let lead = said().map(|(name, _)| name.len()).max().unwrap_or(0) + 2;
+        let room = self.width.map_or(usize::MAX, |width| width.saturating_sub(lead));
+        let mut text = String::new();
+        for (name, values) in said() {
+            let values = values.join(",\n");
+            let pieces = values.lines().flat_map(|value| match value.chars().count() <= room {
+                true => vec![value],
+                false => value.split(' ').collect(),
+            });
+            let lines = packed(pieces, room);
+            let lines = lines.join(&format!("\n{:lead$}", ""));
+            text += &format!("{}{lines}\n", paint(FAINT, &format!("{name:lead$}")));
+        }
+        text
+    }
+
+    /// The stream itself, locked. It takes its colours from the choice that `new` made.
+    pub(crate) fn stream(&self) -> AutoStream<StdoutLock<'static>> {
+        anstream::stdout().lock()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prose_and_properties_break_between_words() {
+        let narrow = Screen { width: Some(12), is_terminal: false };
+        assert_eq!(narrow.prose("one two three four"), "one two\nthree four\n");
+        assert_eq!(narrow.prose("incomprehensibilities"), "incomprehensibilities\n");
+        let properties =
+            [("ids".to_owned(), vec!["a 1".to_owned(), "b 2".to_owned()]), ("none".to_owned(), vec![])];
+        let plain =
+            |screen: &Screen| anstream::adapter::strip_str(&screen.properties(&properties)).to_string();
+        assert_eq!(plain(&narrow), "ids  a 1,\n     b 2\n");
+        let piped = Screen { width: None, is_terminal: false };
+        assert_eq!(piped.prose("one two three four"), "one two three four\n");
+        assert_eq!(plain(&piped), "ids  a 1, b 2\n");
+    }
+
+    #[test]
+    fn a_hint_is_for_people() {
+        assert_eq!(Screen { width: None, is_terminal: false }.hint("look"), "");
+        assert!(Screen { width: Some(80), is_terminal: true }.hint("look").contains("look"));
+    }
+}

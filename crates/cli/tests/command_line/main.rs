@@ -1,0 +1,12 @@
+//! The real binary: what it writes where, and how it ends.
+//!
+//! Invariant: nothing of the caller's environment decides a test. Deliberately absent: what a terminal shows; the
+//! tables are tested at fixed widths instead.
+
+mod bad_input;
+mod derive;
+mod driver;
+mod help;
+mod machines;
+mod output;
+mod reasons;

@@ -1,0 +1,194 @@
+//! What every command passes first: its key, its version, its size; then the file of its order takes over.
+
+use callboard_lifecycle::Lifecycle;
+
+use crate::apply::State;
+use crate::command::{Command, Order};
+use crate::context::Context;
+use crate::event::{Channel, Event, EventType};
+use crate::facts::Facts;
+use crate::reason::StateReason;
+use crate::refusal::{Refusal, RefusalCode};
+
+use super::{create, observe, transition};
+
+/// What became of a command that was not refused.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Decision {
+    /// Record this event.
+    Record(Event),
+    /// The same command was recorded before, as this version.
+    Repeat {
+        /// The version the earlier event made.
+        version: u64,
+    },
+}
+
+/// Decides about one command.
+pub fn decide(state: &State, command: Command, context: &Context<'_>) -> Result<Decision, Box<Refusal>> {
+    let draft = Draft { state, context };
+    // The key comes first: a repeated command finds its own earlier effect in the way, and that is not an error.
+    if let (Some(_), Some(earlier)) = (&command.key, context.earlier) {
+        return repeat(&draft, &command, earlier);
+    }
+    draft.check_size(&command)?;
+    if let Some(wanted) = command.if_version
+        && wanted != state.version
+    {
+        return Err(draft.refuse(
+            RefusalCode::VersionConflict,
+            format!("it has version {}, not {wanted}", state.version),
+            "look at what changed, then send the command again with the version it has".to_owned(),
+        ));
+    }
+    let event = match command.order {
+        Order::Create(order) => create::decide(&draft, order, command.key),
+        Order::Transition(order) => transition::decide(&draft, order, command.key),
+        Order::Observe(order) => observe::decide(&draft, order, command.key),
+    }?;
+    Ok(Decision::Record(event))
+}
+
+fn repeat(draft: &Draft<'_>, command: &Command, earlier: &Event) -> Result<Decision, Box<Refusal>> {
+    let same = match &command.order {
+        Order::Create(order) => {
+            earlier.kind == EventType::Created
+                && earlier.to == order.at
+                && earlier.reasons == order.reasons
+                && earlier.data == order.data
+        }
+        Order::Transition(order) => {
+            earlier.kind == EventType::Transitioned
+                && order.to.is_none_or(|to| earlier.to == to)
+                && order.trigger.is_none_or(|trigger| earlier.trigger == Some(trigger))
+                && earlier.reasons == order.reasons
+                && earlier.data == order.data
+        }
+        Order::Observe(order) => {
+            earlier.kind == EventType::Observed
+                && earlier.reasons == order.reasons
+                && earlier.data == order.data
+        }
+    };
+    if same {
+        return Ok(Decision::Repeat { version: earlier.version });
+    }
+    Err(draft.refuse(
+        RefusalCode::KeyReused,
+        format!("its key was used for another command, which made version {}", earlier.version),
+        "send the new command with a new key".to_owned(),
+    ))
+}
+
+/// A decision in the making.
+pub(super) struct Draft<'a> {
+    pub(super) state: &'a State,
+    pub(super) context: &'a Context<'a>,
+}
+
+impl Draft<'_> {
+    /// The event that records this decision.
+    pub(super) fn event(
+        &self,
+        kind: EventType,
+        to: Lifecycle,
+        trigger: Option<callboard_lifecycle::Trigger>,
+        reasons: Vec<StateReason>,
+        data: Facts,
+        key: Option<String>,
+    ) -> Event {
+        Event {
+            entity: self.state.id,
+            version: self.state.version + 1,
+            at: self.context.now,
+            kind,
+            channel: Channel::Audit,
+            from: self.state.lifecycle,
+            to,
+            trigger,
+            actor: self.context.actor.clone(),
+            reasons,
+            cause: self.context.cause.map(str::to_owned),
+            key,
+            data,
+        }
+    }
+
+    /// Where the entity stands, or the refusal of a command about nothing.
+    pub(super) fn standing(&self) -> Result<Lifecycle, Box<Refusal>> {
+        self.state.lifecycle.ok_or_else(|| {
+            let help = format!("list what there is: callboard ps {} --all", self.state.id.kind());
+            self.refuse(RefusalCode::NotFound, "it does not exist".to_owned(), help)
+        })
+    }
+
+    /// Refuses the reasons that are flawed, or that belong to another kind.
+    pub(super) fn check_reasons(&self, reasons: &[StateReason]) -> Result<(), Box<Refusal>> {
+        let kind = self.state.id.kind();
+        for reason in reasons {
+            if let Err(flaw) = reason.check() {
+                let help = "correct the reason and send the command again".to_owned();
+                return Err(self.refuse(RefusalCode::ReasonFlawed, flaw.to_string(), help));
+            }
+            if !reason.code.def().fits(kind) {
+                let message = format!("the reason {} explains another kind than {kind}", reason.code);
+                let help = format!("see the reasons of this kind: callboard reasons {kind}");
+                return Err(self.refuse(RefusalCode::ReasonNotAllowed, message, help));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_size(&self, command: &Command) -> Result<(), Box<Refusal>> {
+        let limits = self.context.policy.limits;
+        let (Order::Create(crate::Create { reasons, .. })
+        | Order::Transition(crate::Transition { reasons, .. })
+        | Order::Observe(crate::Observe { reasons, .. })) = &command.order;
+        let key_len = command.key.as_deref().map_or(0, str::len);
+        let problem = if key_len > limits.key_bytes_max {
+            format!("its key has {key_len} bytes, more than {}", limits.key_bytes_max)
+        } else if reasons.len() > limits.reasons_max {
+            format!("it has {} reasons, more than {}", reasons.len(), limits.reasons_max)
+        } else if let Some(reason) = reasons.iter().find(|reason| reason.evidence.len() > limits.evidence_max)
+        {
+            format!("{} has more than {} pieces of evidence", reason.code, limits.evidence_max)
+        } else if let Some(reason) =
+            reasons.iter().find(|reason| reason.message.len() > limits.message_bytes_max)
+        {
+            format!("the message of {} has more than {} bytes", reason.code, limits.message_bytes_max)
+        } else {
+            return Ok(());
+        };
+        let help = "put the bulk into an artifact or a file, and refer to it as evidence".to_owned();
+        Err(self.refuse(RefusalCode::TooLarge, problem, help))
+    }
+
+    /// A refusal of whatever was asked of the entity.
+    pub(super) fn refuse(&self, code: RefusalCode, problem: String, help: String) -> Box<Refusal> {
+        self.refuse_move(code, None, problem, help)
+    }
+
+    /// A refusal of a move to `to`.
+    pub(super) fn refuse_move(
+        &self,
+        code: RefusalCode,
+        to: Option<Lifecycle>,
+        problem: String,
+        help: String,
+    ) -> Box<Refusal> {
+        let machine = self.state.id.kind().machine();
+        let allowed = match self.state.lifecycle {
+            Some(from) => machine.targets(from.position()),
+            None => machine.start.iter().collect(),
+        };
+        Box::new(Refusal {
+            code,
+            message: format!("{}: {problem}", self.state.id),
+            entity: self.state.id.into(),
+            from: self.state.lifecycle,
+            to,
+            allowed: allowed.into_iter().map(|state| machine.state_name(state)).collect(),
+            help,
+        })
+    }
+}

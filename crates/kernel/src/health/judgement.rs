@@ -1,0 +1,35 @@
+//! A judgement: the health and why.
+
+use callboard_lifecycle::{Health, reason};
+
+use crate::reason::{EvidenceRef, StateReason};
+
+/// A health value and the reasons for it; none where nothing needs explaining.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    /// The health.
+    pub health: Health,
+    /// Why, with what was seen as evidence.
+    pub reasons: Vec<StateReason>,
+}
+
+impl Judgement {
+    /// A health that explains itself.
+    pub(super) const fn plain(health: Health) -> Self {
+        Self { health, reasons: Vec::new() }
+    }
+
+    /// A health with a registered reason and what was seen.
+    pub(super) fn because(
+        health: Health,
+        code: &str,
+        message: impl Into<String>,
+        seen: impl Into<String>,
+    ) -> Self {
+        let Ok(code) = reason(code) else {
+            unreachable!("BUG: the judge names the unregistered reason {code}")
+        };
+        let reason = StateReason::new(code, message).shown_by(EvidenceRef::tool_result(seen));
+        Self { health, reasons: vec![reason] }
+    }
+}

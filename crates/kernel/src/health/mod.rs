@@ -1,0 +1,21 @@
+//! The health judge: one pure function a kind, from recorded facts, thresholds and a clock to a health value.
+//!
+//! Invariant: every surface asks this judge, so two pages can never disagree. Health is judged when it is read and
+//! never stored. All bounds are strict: at exactly the threshold nothing is wrong yet. Deliberately absent: probing
+//! processes and hosts; what a look showed is handed in as a fact.
+
+mod judgement;
+mod process;
+mod production;
+mod schedule;
+mod session;
+mod team;
+mod thresholds;
+
+pub use judgement::Judgement;
+pub use process::{Here, Liveness, ProcessIdentity, Sighting, liveness};
+pub use production::{PlayFacts, ShowFacts, judge_play, judge_show};
+pub use schedule::{ScheduleFacts, judge_schedule};
+pub use session::{SessionFacts, judge_session};
+pub use team::{TeamFacts, judge_team};
+pub use thresholds::{RunClass, Thresholds};

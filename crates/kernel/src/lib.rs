@@ -1,0 +1,40 @@
+//! Ids, commands, events and the three-axis state; `decide` and `apply`, pure.
+//!
+//! Invariant: no other code compares states. Nothing here reads a clock, a file or the process table: time, facts
+//! and what the store holds come in as arguments, so that a replay sees exactly what the first run saw.
+
+mod actor;
+mod apply;
+mod chain;
+mod command;
+mod context;
+mod decide;
+mod entity;
+mod event;
+mod facts;
+mod id;
+mod moment;
+mod normalize;
+mod reason;
+mod refusal;
+mod severity;
+mod visual;
+
+pub mod health;
+
+pub use actor::Actor;
+pub use apply::{Misfit, State, apply};
+pub use chain::{Chain, Effective, TimeoutSentence};
+pub use command::{Command, Create, Observe, Order, Transition};
+pub use context::{Context, Limits, Policy};
+pub use decide::{Decision, decide};
+pub use entity::Entity;
+pub use event::{Channel, EntityRef, Event, EventType};
+pub use facts::{Facts, Value};
+pub use id::{BadId, EntityId};
+pub use moment::Moment;
+pub use normalize::{Axes, NormalizedState, Source, normalize};
+pub use reason::{Confidence, EvidenceRef, Flaw, StateReason};
+pub use refusal::{Refusal, RefusalCode};
+pub use severity::{Signal, claim_severity, severity};
+pub use visual::{VisualFacts, VisualState, VisualThresholds, visual_state};

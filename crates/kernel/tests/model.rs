@@ -1,0 +1,298 @@
+//! Random commands through `decide` and `apply`, against a model that knows nothing but the declared rows.
+//!
+//! The model keeps names instead of positions and asks every question in the plainest way, so that a short cut in the
+//! kernel shows up as a difference. Each machine takes 100,000 steps from a printed seed.
+
+use std::collections::HashMap;
+
+use callboard_kernel::{
+    Actor, Command, Context, Create, Decision, EntityId, Event, EvidenceRef, Facts, Moment, Observe, Order,
+    State, StateReason, Transition, apply, decide,
+};
+use callboard_lifecycle::{
+    ActorClass, Evidence, Lifecycle, MACHINES, Machine, REASONS, ReasonDef, Row, Trigger, Words, reason,
+};
+
+const STEPS: u32 = 100_000;
+const SEED: u64 = 0x5EED_CA11_B0A2_D001;
+
+/// A small generator (xorshift) that gives the same walk for the same seed on every machine.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % sides as u64) as usize
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.roll(from.len())]
+    }
+}
+
+/// What the model believes of one entity.
+#[derive(Default)]
+struct Belief {
+    version: u64,
+    state: Option<&'static str>,
+    keys: HashMap<String, Event>,
+}
+
+/// Would the plainest reading of the table let this through?
+fn allowed(machine: &Machine, belief: &Belief, order: &Order, actor: ActorClass) -> Option<&'static str> {
+    match order {
+        Order::Create(create) => {
+            let begins = machine.start.iter().any(|state| machine.state_name(state) == create.at.name());
+            (belief.state.is_none() && begins).then(|| create.at.name())
+        }
+        Order::Observe(_) => belief.state,
+        Order::Transition(transition) => {
+            let from = belief.state?;
+            let rows = || machine.rows.iter().filter(|row| machine.state_name(row.from) == from);
+            let target = match (transition.to, transition.trigger) {
+                (Some(to), _) => to.name(),
+                (None, Some(trigger)) => {
+                    let mut targets: Vec<&str> = rows()
+                        .filter(|row| fires(machine, row, trigger))
+                        .map(|row| machine.state_name(row.to))
+                        .collect();
+                    targets.dedup();
+                    if targets.len() != 1 {
+                        return None;
+                    }
+                    targets[0]
+                }
+                (None, None) => return None,
+            };
+            let fits = |row: &&Row| {
+                machine.state_name(row.to) == target
+                    && transition.trigger.is_none_or(|trigger| fires(machine, row, trigger))
+                    && row.actors.classes().any(|class| class == actor)
+                    && transition
+                        .reasons
+                        .first()
+                        .is_some_and(|reason| explains(machine, row, reason.code.def()))
+                    && (row.evidence.is_empty() || has_evidence(row, &transition.reasons))
+            };
+            let facts =
+                machine.required_facts(machine.state(target)?).iter().all(|fact| transition.data.has(fact));
+            (facts && rows().any(|row| fits(&row))).then_some(target)
+        }
+    }
+}
+
+fn fires(machine: &Machine, row: &Row, trigger: Trigger) -> bool {
+    row.trigger_list().any(|at| machine.triggers[at as usize].name == trigger.name())
+}
+
+fn explains(machine: &Machine, row: &Row, def: &ReasonDef) -> bool {
+    if row.because.is_empty() {
+        let mut segments = def.code.split('.');
+        return (segments.next(), segments.next())
+            == (Some(machine.entity), Some(machine.state_name(row.to)));
+    }
+    row.because.iter().any(|pattern| match pattern.strip_suffix('*') {
+        Some(prefix) => def.code.starts_with(prefix),
+        None => def.code == *pattern,
+    })
+}
+
+fn has_evidence(row: &Row, reasons: &[StateReason]) -> bool {
+    let kinds: Vec<Evidence> = row.evidence.kinds().collect();
+    reasons.iter().flat_map(|reason| &reason.evidence).any(|evidence| kinds.contains(&evidence.kind))
+}
+
+/// A reason, mostly one that fits the row; its evidence is mostly there.
+fn some_reason(dice: &mut Dice, machine: &Machine, row: Option<&Row>) -> StateReason {
+    let def = loop {
+        let def = dice.pick(&REASONS);
+        let wanted = row.is_none_or(|row| explains(machine, row, &def)) || dice.roll(400) == 0;
+        if def.fits(machine.kind) && wanted {
+            break def;
+        }
+    };
+    let Ok(code) = reason(def.code) else { panic!("{} is in the registry and not found there", def.code) };
+    let mut why = StateReason::new(code, "the model says so");
+    if dice.roll(8) > 0 {
+        let wanted: Vec<Evidence> = row.map_or_else(Vec::new, |row| row.evidence.kinds().collect());
+        let kind = if wanted.is_empty() { dice.pick(Evidence::ALL) } else { dice.pick(&wanted) };
+        let filled = |text: &str| Some(text.to_owned());
+        why = why.shown_by(EvidenceRef {
+            detail: filled("seen"),
+            path: filled("p"),
+            url: filled("u"),
+            message_id: filled("m"),
+            ..EvidenceRef::bare(kind)
+        });
+    }
+    why
+}
+
+fn some_order(dice: &mut Dice, machine: &'static Machine, belief: &Belief) -> (Order, ActorClass) {
+    let some_state = |dice: &mut Dice| Lifecycle::new(machine.kind, dice.roll(machine.states.len()) as u8);
+    let actor = dice.pick(ActorClass::ALL);
+    if belief.state.is_none() || dice.roll(50) == 0 {
+        let start: Vec<u8> = machine.start.iter().collect();
+        let at =
+            if dice.roll(4) > 0 { Lifecycle::new(machine.kind, dice.pick(&start)) } else { some_state(dice) };
+        return (Order::Create(Create { at, reasons: vec![], data: Facts::none() }), actor);
+    }
+    if dice.roll(20) == 0 {
+        let data = Facts::none().with("seen", dice.roll(3) as i64);
+        return (Order::Observe(Observe { reasons: vec![], data }), actor);
+    }
+    let from = belief.state.and_then(|name| machine.state(name));
+    let rows: Vec<&Row> = machine.rows.iter().filter(|row| Some(row.from) == from).collect();
+    let row = if rows.is_empty() || dice.roll(5) == 0 { None } else { Some(dice.pick(&rows)) };
+    let to = match row {
+        Some(row) => Lifecycle::new(machine.kind, row.to),
+        None => some_state(dice),
+    };
+    let trigger = match (row, dice.roll(3)) {
+        (_, 0) => None,
+        (Some(row), 1) => row.trigger_list().next().map(|at| Trigger::new(machine.kind, at)),
+        (_, _) => Some(Trigger::new(machine.kind, dice.roll(machine.triggers.len()) as u8)),
+    };
+    let actor = match row {
+        Some(row) if dice.roll(4) > 0 => dice.pick(&row.actors.classes().collect::<Vec<_>>()),
+        Some(_) | None => actor,
+    };
+    let mut data = Facts::none();
+    for fact in machine.required_facts(to.position()) {
+        if dice.roll(10) > 0 {
+            data.set(*fact, 1);
+        }
+    }
+    let reasons = if dice.roll(12) == 0 { vec![] } else { vec![some_reason(dice, machine, row)] };
+    let to = (dice.roll(6) > 0).then_some(to);
+    (Order::Transition(Transition { to, trigger, reasons, data }), actor)
+}
+
+/// Walks one machine; gives back how many commands were taken.
+fn walk(machine: &'static Machine, seed: u64) -> u32 {
+    let mut dice = Dice(seed ^ machine.kind as u64);
+    let (mut taken, mut births) = (0, 0);
+    let mut belief = Belief::default();
+    let mut state = State::unborn(EntityId::new(machine.kind, uuid::Uuid::from_u128(0)));
+    for step in 0..STEPS {
+        let ended = belief.state.is_some_and(|name| machine.state(name).is_some_and(|s| machine.ends.has(s)));
+        if ended && dice.roll(4) == 0 {
+            births += 1;
+            belief = Belief::default();
+            state = State::unborn(EntityId::new(machine.kind, uuid::Uuid::from_u128(births)));
+        }
+        let (order, class) = some_order(&mut dice, machine, &belief);
+        let key = (dice.roll(4) == 0).then(|| format!("k{}", dice.roll(6)));
+        let if_version = (dice.roll(10) == 0).then(|| belief.version.saturating_sub(dice.roll(2) as u64));
+        let actor = Actor::new(class, "model");
+        let mut context = Context::new(&actor, Moment::from_micros(i64::from(step)));
+        let earlier = key.as_ref().and_then(|key| belief.keys.get(key)).cloned();
+        context.earlier = earlier.as_ref();
+        let command = Command { entity: state.id, key: key.clone(), if_version, order: order.clone() };
+        let was = belief.state;
+        let at =
+            || format!("{} step {step} of seed {seed:#x}: {:?} by {class} at {:?}", machine.kind, order, was);
+
+        let decision = decide(&state, command.clone(), &context);
+        assert_eq!(decision, decide(&state, command, &context), "not pure: {}", at());
+        match (decision, &earlier) {
+            (Ok(Decision::Repeat { version }), Some(earlier)) => {
+                assert_eq!(version, earlier.version, "{}", at());
+                assert!(says_the_same(earlier, &order), "{}", at());
+            }
+            (Err(refusal), Some(earlier)) => {
+                assert!(!says_the_same(earlier, &order), "{}", at());
+                assert_eq!(refusal.code.name(), "key_reused", "{}", at());
+            }
+            (Ok(Decision::Record(event)), None) => {
+                assert!(if_version.is_none_or(|wanted| wanted == belief.version), "{}", at());
+                assert_eq!(Some(event.to.name()), allowed(machine, &belief, &order, class), "{}", at());
+                let was_end =
+                    belief.state.and_then(|name| machine.state(name)).is_some_and(|s| machine.ends.has(s));
+                let leaves = belief.state != Some(event.to.name());
+                assert!(!was_end || !leaves || class == ActorClass::Operator, "left an end: {}", at());
+                apply(&mut state, &event).unwrap_or_else(|misfit| panic!("{misfit}: {}", at()));
+                belief.version += 1;
+                belief.state = Some(event.to.name());
+                assert!(machine.state_names().any(|name| Some(name) == belief.state), "{}", at());
+                assert_eq!(
+                    (state.version, state.lifecycle.map(Lifecycle::name)),
+                    (belief.version, belief.state),
+                    "{}",
+                    at()
+                );
+                if let Some(key) = key {
+                    belief.keys.insert(key, event);
+                }
+                taken += 1;
+            }
+            (Err(_), None) => {
+                let stale = if_version.is_some_and(|wanted| wanted != belief.version);
+                assert!(stale || allowed(machine, &belief, &order, class).is_none(), "refused: {}", at());
+            }
+            (decision, earlier) => panic!("{decision:?} with {earlier:?}: {}", at()),
+        }
+    }
+    taken
+}
+
+fn says_the_same(event: &Event, order: &Order) -> bool {
+    let (kind, to, trigger, reasons, data) = match order {
+        Order::Create(o) => ("created", Some(o.at), None, &o.reasons, &o.data),
+        Order::Transition(o) => ("transitioned", o.to, o.trigger, &o.reasons, &o.data),
+        Order::Observe(o) => ("observed", None, None, &o.reasons, &o.data),
+    };
+    event.kind.name() == kind
+        && to.is_none_or(|to| to == event.to)
+        && trigger.is_none_or(|trigger| Some(trigger) == event.trigger)
+        && *reasons == event.reasons
+        && *data == event.data
+}
+
+#[test]
+fn a_hundred_thousand_random_commands_a_machine_find_no_difference() {
+    println!("seed {SEED:#x}");
+    for machine in MACHINES {
+        let taken = walk(machine, SEED);
+        assert!(
+            taken > STEPS / 20,
+            "{}: only {taken} of {STEPS} commands were taken, the walk says little",
+            machine.kind
+        );
+    }
+}
+
+#[test]
+fn the_walk_takes_every_row_of_every_machine() {
+    for machine in MACHINES {
+        let mut dice = Dice(SEED);
+        for row in machine.rows {
+            let id = EntityId::new(machine.kind, uuid::Uuid::from_u128(1));
+            let from = Lifecycle::new(machine.kind, row.from);
+            let mut state = State { id, version: 1, lifecycle: Some(from) };
+            let class = row.actors.classes().next().unwrap();
+            let actor = Actor::new(class, "model");
+            let mut data = Facts::none();
+            for fact in machine.required_facts(row.to) {
+                data.set(*fact, 1);
+            }
+            let mut why = some_reason(&mut dice, machine, Some(row));
+            while !explains(machine, row, why.code.def())
+                || (!row.evidence.is_empty() && why.evidence.is_empty())
+            {
+                why = some_reason(&mut dice, machine, Some(row));
+            }
+            let to = Lifecycle::new(machine.kind, row.to);
+            let order =
+                Order::Transition(Transition { to: Some(to), trigger: None, reasons: vec![why], data });
+            let context = Context::new(&actor, Moment::from_micros(1));
+            match decide(&state, Command::new(id, order), &context) {
+                Ok(Decision::Record(event)) => apply(&mut state, &event).unwrap(),
+                other => panic!("{from} to {to}: {other:?}"),
+            }
+            assert_eq!(state.lifecycle, Some(to));
+        }
+    }
+}

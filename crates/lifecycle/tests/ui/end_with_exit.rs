@@ -1,0 +1,30 @@
+//! A row leads out of an end.
+//! expect: machine session: a terminal state with an exit: closed -> open
+
+callboard_lifecycle::machine! {
+    /// Something that ends.
+    Session "ses" as "run" with "run" reasons;
+    nature Ending;
+    states State is "state" in "state" {
+        /// It waits.
+        Open = "open" ("Open", Neutral, Clock),
+        /// It has ended.
+        Closed = "closed" ("Closed", Success, Check),
+    }
+    triggers Trigger is "trigger" {
+        /// It goes on.
+        Go = "go",
+        /// It goes back.
+        Back = "back",
+    }
+    start [Open];
+    ends [Closed];
+    rows {
+        Open => Closed on [Go] by [System] because ["run.closed.*"];
+        Closed => Open on [Back] by [Operator];
+    }
+    reasons {
+        "run.closed.ok": "It ended well.";
+        "run.open.again": "It begins anew.";
+    }
+}

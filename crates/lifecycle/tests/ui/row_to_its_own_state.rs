@@ -1,0 +1,28 @@
+//! A row changes nothing.
+//! expect: machine session: a row leads back to its own state: open -> open
+
+callboard_lifecycle::machine! {
+    /// Something that ends.
+    Session "ses" as "run" with "run" reasons;
+    nature Ending;
+    states State is "state" in "state" {
+        /// It waits.
+        Open = "open" ("Open", Neutral, Clock),
+        /// It has ended.
+        Closed = "closed" ("Closed", Success, Check),
+    }
+    triggers Trigger is "trigger" {
+        /// It goes on.
+        Go = "go",
+    }
+    start [Open];
+    ends [Closed];
+    rows {
+        Open => Closed on [Go] by [System] because ["run.closed.*"];
+        Open => Open on [Go] by [System];
+    }
+    reasons {
+        "run.closed.ok": "It ended well.";
+        "run.open.again": "It begins anew.";
+    }
+}

@@ -1,0 +1,25 @@
+//! A row lists no trigger.
+//! expect: machine session: a row without a trigger: open -> closed
+
+callboard_lifecycle::machine! {
+    /// Something that ends.
+    Session "ses" as "run" with "run" reasons;
+    nature Ending;
+    states State is "state" in "state" {
+        /// It waits.
+        Open = "open" ("Open", Neutral, Clock),
+        /// It has ended.
+        Closed = "closed" ("Closed", Success, Check),
+    }
+    triggers Trigger is "trigger" {
+        /// It goes on.
+        Go = "go",
+    }
+    start [Open];
+    ends [Closed];
+    rows {
+        Open => Closed on [Go] by [System] because ["run.closed.*"];
+        Open => Closed on [] by [System] because ["run.closed.*"];
+    }
+    reasons { "run.closed.ok": "It ended well."; }
+}

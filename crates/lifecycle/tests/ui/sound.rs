@@ -1,0 +1,32 @@
+//! A machine that breaks no rule compiles in a crate of its own, without a warning.
+
+callboard_lifecycle::machine! {
+    /// Something that ends.
+    Session "ses" as "run" with "run" reasons;
+    nature Ending;
+    states State is "state" in "state" {
+        /// It waits.
+        Open = "open" ("Open", Neutral, Clock),
+        /// It has ended.
+        Closed = "closed" ("Closed", Success, Check),
+    }
+    triggers Trigger is "trigger" {
+        /// It goes on.
+        Go = "go",
+        /// It goes back.
+        Back = "back",
+    }
+    start [Open];
+    ends [Closed];
+    rows {
+        Open => Closed on [Go] by [System] because ["run.closed.*"];
+    }
+    desk {
+        Closed => Open on [Back] by [Operator];
+    }
+    requires { Closed: "summary"; }
+    reasons {
+        "run.closed.ok": "It ended well.";
+        "run.open.again": "It begins anew.";
+    }
+}

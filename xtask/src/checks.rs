@@ -1,0 +1,151 @@
+//! `cargo xtask test`: the checks a commit has to pass, in the order in which they say the most for the least
+//! time.
+//!
+//! Invariant: the first failure ends the run with a line that names the check and the command that repeats
+//! only it, and every check that ran has its time printed. nextest comes last, so that its summary is the
+//! last thing above the times.
+//!
+//! Not here: the checks themselves, which are cargo's, `tidy`'s and `generate`'s.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, anyhow};
+
+use crate::{cargo, generate, tidy};
+
+/// One check: a name to ask for it, and what it does.
+#[derive(Debug)]
+pub(crate) struct Step {
+    pub(crate) name: &'static str,
+    work: Work,
+}
+
+#[derive(Debug)]
+enum Work {
+    Cargo(&'static [&'static str]),
+    /// Cargo with a tool that may have to be installed first.
+    Nextest(&'static [&'static str]),
+    InProcess(fn(&Path) -> Result<()>),
+}
+
+/// Every check, in order.
+pub(crate) const STEPS: &[Step] = &[
+    Step { name: "fmt", work: Work::Cargo(&["fmt", "--all", "--check"]) },
+    Step {
+        name: "clippy",
+        work: Work::Cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]),
+    },
+    Step { name: "tidy", work: Work::InProcess(tidy::run) },
+    Step { name: "generated", work: Work::InProcess(|_| generate::run(generate::Mode::Check)) },
+    Step { name: "doc", work: Work::Cargo(&["test", "--doc", "--workspace", "--locked"]) },
+    Step { name: "nextest", work: Work::Nextest(&["nextest", "run", "--workspace", "--locked"]) },
+];
+
+// A name is the identity of a check; two checks are never told apart by what they do.
+impl PartialEq for Step {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+/// The check of that name.
+pub(crate) fn find(name: &str) -> Option<&'static Step> {
+    STEPS.iter().find(|step| step.name == name)
+}
+
+/// Runs the checks in order and prints what each took.
+pub(crate) fn run(steps: &[&Step], root: &Path) -> Result<()> {
+    let (times, outcome) = until_failure(steps, |step| {
+        eprintln!("\n== {}: {}", step.name, step.describe());
+        step.perform(root)
+    });
+    eprintln!();
+    for (step, time) in times {
+        eprintln!("{:<10}{:>8.1} s", step.name, time.as_secs_f64());
+    }
+    outcome
+}
+
+impl Step {
+    fn describe(&self) -> String {
+        match self.work {
+            Work::Cargo(arguments) | Work::Nextest(arguments) => format!("cargo {}", arguments.join(" ")),
+            Work::InProcess(_) => format!("cargo xtask test {}", self.name),
+        }
+    }
+
+    fn perform(&self, root: &Path) -> Result<()> {
+        match self.work {
+            Work::Cargo(arguments) => cargo::run(root, arguments),
+            Work::Nextest(arguments) => {
+                ensure_nextest(root)?;
+                cargo::run(root, arguments)
+            }
+            Work::InProcess(check) => check(root),
+        }
+    }
+}
+
+/// The time of every check that ran, and the failure that ended the run, if one did.
+fn until_failure<'a>(
+    steps: &[&'a Step],
+    mut perform: impl FnMut(&Step) -> Result<()>,
+) -> (Vec<(&'a Step, Duration)>, Result<()>) {
+    let mut times = Vec::new();
+    for &step in steps {
+        let start = Instant::now();
+        let outcome = perform(step);
+        times.push((step, start.elapsed()));
+        if let Err(error) = outcome {
+            let name = step.name;
+            let error = anyhow!("check `{name}` failed: {error:#}\nrepeat only it: cargo xtask test {name}");
+            return (times, Err(error));
+        }
+    }
+    (times, Ok(()))
+}
+
+fn ensure_nextest(root: &Path) -> Result<()> {
+    if cargo::succeeds(root, &["nextest", "--version"])? {
+        return Ok(());
+    }
+    eprintln!("cargo-nextest is not installed; installing it with `cargo install cargo-nextest --locked`");
+    cargo::run(root, &["install", "cargo-nextest", "--locked"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_failure_ends_the_run_and_says_how_to_repeat_it() {
+        let steps: Vec<&Step> = STEPS.iter().collect();
+        let mut ran = Vec::new();
+        let (times, outcome) = until_failure(&steps, |step| {
+            ran.push(step.name);
+            if step.name == "tidy" { Err(anyhow!("2 findings")) } else { Ok(()) }
+        });
+        assert_eq!(ran, ["fmt", "clippy", "tidy"]);
+        assert_eq!(times.len(), 3);
+        let message = outcome.expect_err("tidy failed").to_string();
+        assert_eq!(message, "check `tidy` failed: 2 findings\nrepeat only it: cargo xtask test tidy");
+    }
+
+    #[test]
+    fn without_a_failure_every_check_runs() {
+        let steps: Vec<&Step> = STEPS.iter().collect();
+        let (times, outcome) = until_failure(&steps, |_| Ok(()));
+        assert!(outcome.is_ok());
+        assert_eq!(times.len(), STEPS.len());
+    }
+
+    #[test]
+    fn names_are_unique_and_nextest_is_last() {
+        let mut names: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
+        assert_eq!(names.last(), Some(&"nextest"));
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), STEPS.len());
+    }
+}
