@@ -17,11 +17,11 @@ use callboard_lifecycle::{ActorClass, ReasonCode, reason};
 use statig::prelude::*;
 
 use crate::count::{self, Heap};
-use crate::measure::{self, Series, Side, Watch};
+use crate::measure::{self, Plan, Series, Side, Watch};
 use crate::peer;
 
-const ROUNDS: usize = 15;
-const LAP: Duration = Duration::from_millis(100);
+/// A lap of this length is mostly over before the scheduler gives the core to another process.
+const PLAN: Plan = Plan { rounds: 15, laps: 50, lap: Duration::from_millis(1) };
 const DECISIONS_AIM: f64 = 5_000_000.0;
 /// Decisions of one session: it starts, it completes.
 const MOVES: u64 = 2;
@@ -36,12 +36,13 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let stage = Stage::new()?;
     stage.rehearse()?;
     let watch = Watch::start()?;
-    let series = measure::take_turns(sides(&stage), ROUNDS, LAP)?;
+    let series = measure::take_turns(sides(&stage), PLAN)?;
     let conditions = watch.conditions()?;
 
+    let Plan { rounds, laps, lap } = PLAN;
     println!(
-        "kernel: one thread, {ROUNDS} rounds, the sides in turn, laps of {} ms or more",
-        LAP.as_millis()
+        "kernel: one thread; {rounds} rounds of {laps} laps of at least {} ms, the sides in turn",
+        lap.as_millis()
     );
     println!("a session goes pending -> running -> completed; each move is one decision\n");
     measure::print_rates("decisions a second (decide, apply, drop the event)", &series);

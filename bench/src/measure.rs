@@ -1,7 +1,7 @@
 //! How a figure is taken: sides take turns, every lap counts, and the machine's own noise is read beside it.
 //!
-//! Invariant: two figures are compared only within a round, where they met the same minute of the same machine.
-//! Deliberately absent: dropping outliers. The range is printed, and a reader sees what the median stands for.
+//! Invariant: two figures are compared only within a round, where they met the same second of the same machine.
+//! Deliberately absent: dropping rounds. Their range is printed, and a reader sees what the median stands for.
 
 use std::fmt;
 use std::fs;
@@ -32,7 +32,7 @@ impl<'a> Side<'a> {
     }
 }
 
-/// What came out for one side: units a second, one figure a round.
+/// What came out for one side: units a second, one figure for each round.
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
     /// The side.
@@ -71,22 +71,34 @@ impl Spread {
     }
 }
 
-/// Lets the sides take turns for some rounds, each lap at least `lap` long.
-pub(crate) fn take_turns<const N: usize>(
-    mut sides: [Side<'_>; N],
-    rounds: usize,
-    lap: Duration,
-) -> io::Result<[Series; N]> {
+/// How long the sides take turns.
+#[derive(Clone, Copy)]
+pub(crate) struct Plan {
+    /// Figures that are taken of each side.
+    pub(crate) rounds: usize,
+    /// Laps behind one figure, which is their median: a lap in which another process had the core does not decide.
+    pub(crate) laps: usize,
+    /// How long a lap lasts at least.
+    pub(crate) lap: Duration,
+}
+
+/// Lets the sides take turns, lap by lap.
+pub(crate) fn take_turns<const N: usize>(mut sides: [Side<'_>; N], plan: Plan) -> io::Result<[Series; N]> {
     let mut turns = [0; N];
     for (side, turns) in sides.iter_mut().zip(&mut turns) {
-        *turns = turns_for(side, lap)?;
+        *turns = turns_for(side, plan.lap)?;
     }
-    let mut series =
-        sides.each_ref().map(|side| Series { name: side.name, rates: Vec::with_capacity(rounds) });
-    for _ in 0..rounds {
-        for ((side, turns), series) in sides.iter_mut().zip(turns).zip(&mut series) {
-            let took = (side.work)(turns)?;
-            series.rates.push((turns * side.units) as f64 / took.as_secs_f64());
+    let mut series = sides.each_ref().map(|side| Series { name: side.name, rates: Vec::new() });
+    for _ in 0..plan.rounds {
+        let mut laps = [const { Vec::new() }; N];
+        for _ in 0..plan.laps {
+            for ((side, turns), laps) in sides.iter_mut().zip(turns).zip(&mut laps) {
+                let took = (side.work)(turns)?;
+                laps.push((turns * side.units) as f64 / took.as_secs_f64());
+            }
+        }
+        for (series, laps) in series.iter_mut().zip(&laps) {
+            series.rates.push(Spread::of(laps).median);
         }
     }
     Ok(series)
@@ -155,7 +167,7 @@ impl fmt::Display for Conditions {
         let Self { cores, took, load, stolen, others } = self;
         write!(
             f,
-            "conditions: {cores} cores, {:.0} s; load average {:.2} before, {:.2} after; \
+            "conditions: cores to run on {cores}, {:.0} s; load average {:.2} before, {:.2} after; \
              of all processor time {:.1} % stolen, {:.1} % used by other processes",
             took.as_secs_f64(),
             load.0,
@@ -176,10 +188,8 @@ fn load() -> io::Result<f64> {
 
 fn ticks() -> io::Result<Ticks> {
     let machine = fs::read_to_string("/proc/stat")?;
-    let process = fs::read_to_string("/proc/self/stat")?;
     let ticks = machine.lines().next().and_then(machine_ticks).ok_or_else(|| unreadable("/proc/stat"))?;
-    let own = own_ticks(&process).ok_or_else(|| unreadable("/proc/self/stat"))?;
-    Ok(Ticks { own, ..ticks })
+    Ok(Ticks { own: own_ticks()?.iter().sum(), ..ticks })
 }
 
 /// Reads `cpu user nice system idle iowait irq softirq steal …`; what follows is part of `user` already.
@@ -192,12 +202,24 @@ fn machine_ticks(line: &str) -> Option<Ticks> {
     Some(Ticks { all: busy + idle + iowait + stolen, busy, stolen: *stolen, own: 0 })
 }
 
-/// Reads user and system time of the process and of its children: the 14th to the 17th field, counted behind the
-/// name, which may itself have spaces in it.
-fn own_ticks(text: &str) -> Option<u64> {
+/// Reads user and system time of the process, then of the children it has waited for: the 14th to the 17th field,
+/// counted behind the name, which may itself have spaces in it.
+fn process_ticks(text: &str) -> Option<[u64; 4]> {
     let (_, fields) = text.rsplit_once(") ")?;
     let times: Vec<u64> = fields.split_whitespace().skip(11).take(4).flat_map(str::parse).collect();
-    (times.len() == 4).then(|| times.iter().sum())
+    times.try_into().ok()
+}
+
+fn own_ticks() -> io::Result<[u64; 4]> {
+    let text = fs::read_to_string("/proc/self/stat")?;
+    process_ticks(&text).ok_or_else(|| unreadable("/proc/self/stat"))
+}
+
+/// Processor time of the children this process has waited for.
+pub(crate) fn children_time() -> io::Result<Duration> {
+    let [_, _, user, system] = own_ticks()?;
+    // Linux tells its ticks to programs as hundredths of a second, whatever it counts in itself.
+    Ok(Duration::from_millis((user + system) * 10))
 }
 
 fn unreadable(path: &str) -> io::Error {
@@ -215,7 +237,7 @@ pub(crate) fn print_rates(title: &str, series: &[Series]) {
 }
 
 /// A whole number with a comma between each three digits.
-fn grouped(number: f64) -> String {
+pub(crate) fn grouped(number: f64) -> String {
     let digits = format!("{number:.0}");
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -258,6 +280,7 @@ mod tests {
 
     #[test]
     fn sides_take_turns_for_as_long_as_asked() {
+        let plan = Plan { rounds: 1, laps: 2, lap: Duration::from_millis(2) };
         let order = &std::cell::RefCell::new(Vec::new());
         let side = |name: &'static str| Side {
             name,
@@ -267,7 +290,7 @@ mod tests {
                 Ok(Duration::from_millis(turns))
             }),
         };
-        let series = take_turns([side("a"), side("b")], 2, Duration::from_millis(2)).unwrap();
+        let series = take_turns([side("a"), side("b")], plan).unwrap();
         assert_eq!(*order.borrow(), ["a", "a", "b", "b", "a", "b", "a", "b"]);
         assert_eq!(series[0].spread().median, 2000.0);
     }
@@ -282,8 +305,8 @@ mod tests {
     #[test]
     fn a_name_with_a_parenthesis_does_not_shift_the_fields() {
         let text = "7 (a) b) S 1 7 7 0 -1 4194304 100 0 0 0 10 20 30 40 20 0 1";
-        assert_eq!(own_ticks(text), Some(100));
-        assert_eq!(own_ticks("7 (a) S 1"), None);
+        assert_eq!(process_ticks(text), Some([10, 20, 30, 40]));
+        assert_eq!(process_ticks("7 (a) S 1"), None);
     }
 
     #[test]
