@@ -54,6 +54,8 @@ impl StateReason {
     /// The same reason, shown by one more piece of evidence.
     #[must_use]
     pub fn shown_by(mut self, evidence: EvidenceRef) -> Self {
+        // Most reasons have one piece; growing by doubling would take room for four.
+        self.evidence.reserve_exact(1);
         self.evidence.push(evidence);
         self
     }
@@ -67,7 +69,7 @@ impl StateReason {
 
     /// What is wrong with the reason by itself, whatever it explains.
     pub fn check(&self) -> Result<(), Flaw> {
-        if self.message.trim().is_empty() {
+        if self.message.chars().all(char::is_whitespace) {
             return Err(Flaw::NoMessage(self.code));
         }
         self.confidence.check()?;
@@ -216,7 +218,7 @@ impl EvidenceRef {
             EvidenceField::Url => &self.url,
             EvidenceField::Detail => &self.detail,
         };
-        value.as_deref().is_some_and(|text| !text.trim().is_empty())
+        value.as_deref().is_some_and(|text| !text.chars().all(char::is_whitespace))
     }
 }
 

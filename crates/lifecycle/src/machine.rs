@@ -123,7 +123,12 @@ impl StateSet {
 
     /// The states in the set, ascending.
     pub fn iter(self) -> impl Iterator<Item = u8> {
-        (0..u32::BITS as u8).filter(move |state| self.has(*state))
+        let mut rest = self.0;
+        std::iter::from_fn(move || {
+            let state = (rest != 0).then(|| rest.trailing_zeros() as u8)?;
+            rest &= rest - 1;
+            Some(state)
+        })
     }
 }
 

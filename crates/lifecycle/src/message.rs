@@ -51,7 +51,7 @@ pub(crate) const fn starts_with(text: &str, prefix: &str) -> bool {
     starts_with_bytes(text.as_bytes(), prefix.as_bytes())
 }
 
-const fn starts_with_bytes(text: &[u8], prefix: &[u8]) -> bool {
+pub(crate) const fn starts_with_bytes(text: &[u8], prefix: &[u8]) -> bool {
     if text.len() < prefix.len() {
         return false;
     }

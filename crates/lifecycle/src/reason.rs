@@ -121,12 +121,8 @@ pub(crate) const fn is_shared(pattern: &str) -> bool {
 
 /// Does `code` fall under `pattern`, which is a code or a family such as `run.failed.*`?
 pub(crate) const fn matches(pattern: &str, code: &str) -> bool {
-    let bytes = pattern.as_bytes();
-    match bytes {
-        [family @ .., b'*'] => match core::str::from_utf8(family) {
-            Ok(family) => crate::message::starts_with(code, family),
-            Err(_) => false,
-        },
+    match pattern.as_bytes() {
+        [family @ .., b'*'] => crate::message::starts_with_bytes(code.as_bytes(), family),
         _ => same(pattern, code),
     }
 }
@@ -177,6 +173,18 @@ impl ReasonDef {
 pub struct ReasonCode(&'static ReasonDef);
 
 impl ReasonCode {
+    /// The reason with this code, found while compiling: a code that is not registered stops the build.
+    pub const fn of(code: &str) -> Self {
+        let mut i = 0;
+        while i < REASONS.len() {
+            if same(REASONS[i].code, code) {
+                return Self(&REASONS[i]);
+            }
+            i += 1;
+        }
+        Message::new("registry").with("no reason has the code ").with(code).fail()
+    }
+
     /// What is registered for it.
     pub const fn def(self) -> &'static ReasonDef {
         self.0
@@ -277,5 +285,11 @@ mod tests {
     fn an_unknown_code_is_answered_with_its_neighbours() {
         let error = reason("run.failed.exit_nonzeroo").unwrap_err();
         assert_eq!(error.nearest, ["run.failed.exit_nonzero"]);
+    }
+
+    #[test]
+    fn a_code_found_while_compiling_is_the_registered_one() {
+        const OOM: ReasonCode = ReasonCode::of("run.failed.oom");
+        assert_eq!(OOM, reason("run.failed.oom").unwrap());
     }
 }

@@ -124,10 +124,10 @@ fn shows(row: &Row, reason: &StateReason) -> bool {
 
 fn check_facts(draft: &Draft<'_>, to: Lifecycle, order: &Transition) -> Result<(), Box<Refusal>> {
     let required = to.kind().machine().required_facts(to.position());
-    let missing: Vec<&str> = required.iter().copied().filter(|fact| !order.data.has(fact)).collect();
-    if missing.is_empty() {
+    if required.iter().all(|fact| order.data.has(fact)) {
         return Ok(());
     }
+    let missing: Vec<&str> = required.iter().copied().filter(|fact| !order.data.has(fact)).collect();
     let problem = format!("{to} requires {} to be recorded", missing.join(", "));
     let help = "send the missing facts in the command's data".to_owned();
     Err(draft.refuse_move(RefusalCode::FactRequired, Some(to), problem, help))

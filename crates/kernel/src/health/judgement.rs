@@ -1,6 +1,6 @@
 //! A judgement: the health and why.
 
-use callboard_lifecycle::{Health, reason};
+use callboard_lifecycle::{Health, ReasonCode};
 
 use crate::reason::{EvidenceRef, StateReason};
 
@@ -22,13 +22,10 @@ impl Judgement {
     /// A health with a registered reason and what was seen.
     pub(super) fn because(
         health: Health,
-        code: &str,
+        code: ReasonCode,
         message: impl Into<String>,
         seen: impl Into<String>,
     ) -> Self {
-        let Ok(code) = reason(code) else {
-            unreachable!("BUG: the judge names the unregistered reason {code}")
-        };
         let reason = StateReason::new(code, message).shown_by(EvidenceRef::tool_result(seen));
         Self { health, reasons: vec![reason] }
     }

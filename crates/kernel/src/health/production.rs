@@ -1,8 +1,8 @@
 //! The health of shows and plays, judged from the plays and runs they are made of.
 
-use callboard_lifecycle::Health;
 use callboard_lifecycle::play::PlayState;
 use callboard_lifecycle::show::ShowState;
+use callboard_lifecycle::{Health, ReasonCode};
 
 use super::judgement::Judgement;
 
@@ -27,7 +27,7 @@ pub fn judge_show(facts: &ShowFacts) -> Judgement {
             let seen = format!("{} plays are blocked and none can start", facts.plays_blocked);
             Judgement::because(
                 Health::Blocked,
-                "show.health.no_ready_plays",
+                const { ReasonCode::of("show.health.no_ready_plays") },
                 "Nothing runs and nothing can",
                 seen,
             )
@@ -56,13 +56,23 @@ pub fn judge_play(facts: &PlayFacts) -> Judgement {
     match facts.state {
         PlayState::Blocked => {
             let seen = "its state is blocked";
-            Judgement::because(Health::Blocked, "play.health.blocked", "It cannot go on by itself", seen)
+            Judgement::because(
+                Health::Blocked,
+                const { ReasonCode::of("play.health.blocked") },
+                "It cannot go on by itself",
+                seen,
+            )
         }
         PlayState::Running => match facts.run {
             Some(Health::Stalled | Health::ProcessDead | Health::Orphaned | Health::Disconnected) => {
                 let run = facts.run.map_or_else(String::new, |health| health.to_string());
                 let seen = format!("the health of its run is {run}");
-                Judgement::because(Health::Stalled, "play.health.stalled", "Its run makes no progress", seen)
+                Judgement::because(
+                    Health::Stalled,
+                    const { ReasonCode::of("play.health.stalled") },
+                    "Its run makes no progress",
+                    seen,
+                )
             }
             Some(
                 Health::Ok

@@ -1,7 +1,7 @@
 //! The health of a schedule: did it fire when it should?
 
-use callboard_lifecycle::Health;
 use callboard_lifecycle::schedule::ScheduleState;
+use callboard_lifecycle::{Health, ReasonCode};
 
 use super::judgement::Judgement;
 use super::thresholds::Thresholds;
@@ -28,14 +28,19 @@ pub fn judge_schedule(facts: &ScheduleFacts, thresholds: &Thresholds, now: Momen
             let seen = format!("due at {due}");
             Judgement::because(
                 Health::Misfired,
-                "schedule.health.misfired",
+                const { ReasonCode::of("schedule.health.misfired") },
                 "Its time passed and nothing fired",
                 seen,
             )
         }
         (ScheduleState::Enabled, Some(due)) if due <= now => {
             let seen = format!("due at {due}");
-            Judgement::because(Health::Due, "schedule.health.due", "Its time has come", seen)
+            Judgement::because(
+                Health::Due,
+                const { ReasonCode::of("schedule.health.due") },
+                "Its time has come",
+                seen,
+            )
         }
         (ScheduleState::Enabled | ScheduleState::Paused | ScheduleState::Disabled, _) => {
             Judgement::plain(Health::Ok)

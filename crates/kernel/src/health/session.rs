@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use callboard_lifecycle::Health;
 use callboard_lifecycle::session::SessionState;
+use callboard_lifecycle::{Health, ReasonCode};
 
 use super::judgement::Judgement;
 use super::process::Liveness;
@@ -58,7 +58,12 @@ fn after_the_end(facts: &SessionFacts) -> Judgement {
         return Judgement::plain(Health::Ok);
     }
     let seen = format!("{} locks or processes are still there", facts.leftovers);
-    Judgement::because(Health::Degraded, "run.health.leftovers", "It ended and left something behind", seen)
+    Judgement::because(
+        Health::Degraded,
+        const { ReasonCode::of("run.health.leftovers") },
+        "It ended and left something behind",
+        seen,
+    )
 }
 
 fn dead(facts: &SessionFacts, now: Moment) -> Judgement {
@@ -66,14 +71,14 @@ fn dead(facts: &SessionFacts, now: Moment) -> Judgement {
     if facts.has_traces {
         Judgement::because(
             Health::ProcessDead,
-            "run.health.process_dead",
+            const { ReasonCode::of("run.health.process_dead") },
             "Its process is gone and wrote no end",
             seen,
         )
     } else {
         Judgement::because(
             Health::Orphaned,
-            "run.health.orphaned",
+            const { ReasonCode::of("run.health.orphaned") },
             "Nobody holds it, and it left no trace",
             seen,
         )
@@ -88,7 +93,7 @@ fn unseen(facts: &SessionFacts, thresholds: &Thresholds, now: Moment) -> Judgeme
             let seen = format!("its lease ran out {} ago", ago(now.since(until)));
             Judgement::because(
                 Health::Disconnected,
-                "run.health.disconnected",
+                const { ReasonCode::of("run.health.disconnected") },
                 "Its host cannot be reached",
                 seen,
             )
@@ -96,7 +101,12 @@ fn unseen(facts: &SessionFacts, thresholds: &Thresholds, now: Moment) -> Judgeme
         None if facts.state == SessionState::Pending => pending(facts, thresholds, now),
         None => {
             let seen = "no process was seen and no lease is recorded";
-            Judgement::because(Health::Unknown, "run.health.unknown", "Cannot be told from here", seen)
+            Judgement::because(
+                Health::Unknown,
+                const { ReasonCode::of("run.health.unknown") },
+                "Cannot be told from here",
+                seen,
+            )
         }
     }
 }
@@ -107,7 +117,12 @@ fn pending(facts: &SessionFacts, thresholds: &Thresholds, now: Moment) -> Judgem
         return Judgement::plain(Health::Ok);
     }
     let seen = format!("recorded {} ago and not started", ago(age));
-    Judgement::because(Health::Stalled, "run.health.stalled", "It was recorded and nobody started it", seen)
+    Judgement::because(
+        Health::Stalled,
+        const { ReasonCode::of("run.health.stalled") },
+        "It was recorded and nobody started it",
+        seen,
+    )
 }
 
 fn living(facts: &SessionFacts, thresholds: &Thresholds, now: Moment) -> Judgement {
@@ -117,11 +132,21 @@ fn living(facts: &SessionFacts, thresholds: &Thresholds, now: Moment) -> Judgeme
     let silence = silence(facts, now);
     if silence > thresholds.stalled_for(facts.class) {
         let seen = format!("nothing was heard for {}", ago(silence));
-        return Judgement::because(Health::Stalled, "run.health.stalled", "Silent for too long", seen);
+        return Judgement::because(
+            Health::Stalled,
+            const { ReasonCode::of("run.health.stalled") },
+            "Silent for too long",
+            seen,
+        );
     }
     if silence > thresholds.idle {
         let seen = format!("nothing was heard for {}", ago(silence));
-        return Judgement::because(Health::Idle, "run.health.idle", "Alive and silent", seen);
+        return Judgement::because(
+            Health::Idle,
+            const { ReasonCode::of("run.health.idle") },
+            "Alive and silent",
+            seen,
+        );
     }
     if let Some(progress) = facts.last_progress_at
         && now.since(progress) > thresholds.stuck
@@ -129,19 +154,29 @@ fn living(facts: &SessionFacts, thresholds: &Thresholds, now: Moment) -> Judgeme
         let seen = format!("active, and nothing new for {}", ago(now.since(progress)));
         return Judgement::because(
             Health::Stalled,
-            "run.health.stuck",
+            const { ReasonCode::of("run.health.stuck") },
             "Busy without getting anywhere",
             seen,
         );
     }
     if facts.errors_in_row >= thresholds.errors_in_row {
         let seen = format!("{} failures in a row", facts.errors_in_row);
-        return Judgement::because(Health::Degraded, "run.health.erroring", "Alive and failing", seen);
+        return Judgement::because(
+            Health::Degraded,
+            const { ReasonCode::of("run.health.erroring") },
+            "Alive and failing",
+            seen,
+        );
     }
     let age = facts.started_at.map_or(Duration::ZERO, |started| now.since(started));
     if age > thresholds.slow {
         let seen = format!("at work for {}", ago(age));
-        return Judgement::because(Health::Running, "run.health.slow", "Slower than most runs", seen);
+        return Judgement::because(
+            Health::Running,
+            const { ReasonCode::of("run.health.slow") },
+            "Slower than most runs",
+            seen,
+        );
     }
     Judgement::plain(Health::Running)
 }

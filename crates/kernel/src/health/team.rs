@@ -1,7 +1,7 @@
 //! The health of a team: does what it belongs to still exist?
 
-use callboard_lifecycle::Health;
 use callboard_lifecycle::team::TeamState;
+use callboard_lifecycle::{Health, ReasonCode};
 
 use super::judgement::Judgement;
 
@@ -21,7 +21,7 @@ pub fn judge_team(facts: &TeamFacts) -> Judgement {
             let seen = "its owner has ended";
             Judgement::because(
                 Health::Orphaned,
-                "team.health.orphaned",
+                const { ReasonCode::of("team.health.orphaned") },
                 "What it belonged to has ended",
                 seen,
             )
