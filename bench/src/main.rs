@@ -7,6 +7,7 @@
 mod count;
 mod derive;
 mod kernel;
+mod ledger;
 mod measure;
 mod peer;
 
@@ -20,11 +21,18 @@ struct Bench {
     run: fn() -> Result<(), Box<dyn Error>>,
 }
 
-const BENCHES: &[Bench] = &[Bench {
-    name: "kernel",
-    shows: "decisions a second beside statig, allocations a decision, refusals, lines of `derive` a second",
-    run: || kernel::run().and_then(|()| derive::run()),
-}];
+const BENCHES: &[Bench] = &[
+    Bench {
+        name: "kernel",
+        shows: "decisions a second beside statig, allocations a decision, refusals, lines of `derive` a second",
+        run: || kernel::run().and_then(|()| derive::run()),
+    },
+    Bench {
+        name: "ledger",
+        shows: "durable transitions a second beside bare SQLite, questions and upkeep at a million entities",
+        run: ledger::run,
+    },
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -39,6 +39,14 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "tidy", work: Work::InProcess(tidy::run) },
     Step { name: "generated", work: Work::InProcess(|_| generate::run(generate::Mode::Check)) },
     Step { name: "doc", work: Work::Cargo(&["test", "--doc", "--workspace", "--locked"]) },
+    Step {
+        name: "torture",
+        work: Work::Cargo(&["run", "--quiet", "--locked", "-p", "callboard-torture", "--", "all"]),
+    },
+    Step {
+        name: "mutants",
+        work: Work::Cargo(&["run", "--quiet", "--locked", "-p", "callboard-torture", "--", "mutants"]),
+    },
     Step { name: "nextest", work: Work::Nextest(&["nextest", "run", "--workspace", "--locked"]) },
 ];
 

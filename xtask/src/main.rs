@@ -3,9 +3,9 @@
 //!
 //! Invariant: CI and a developer run the same command, `cargo xtask test`, so a check that CI alone performs
 //! cannot exist. Every command ends with 0 (done), 1 (it found something or failed) or 2 (asked for something
-//! unknown); `bench` passes on the code of the benchmark.
+//! unknown); `bench` and `torture` pass on the code of what they run.
 //!
-//! Not here: releasing, and anything the product does for its users. There is no argument parser either: five
+//! Not here: releasing, and anything the product does for its users. There is no argument parser either: six
 //! commands with one optional word each are a `match`.
 
 mod cargo;
@@ -24,11 +24,13 @@ const USAGE: &str = "\
 Usage: cargo xtask <command>
 
   test              run every check, stop at the first that fails
-  test <check>      run one of them: fmt, clippy, tidy, generated, doc, nextest
+  test <check>      run one of them: fmt, clippy, tidy, generated, doc, torture, mutants, nextest
   tidy              check the rules that rustc and clippy cannot know
   generate          write the generated files
   generate --check  fail if a generated file is not what would be written
   bench <name> ...  run one benchmark, built for release
+  torture <name> ...
+                    run one torture, `all`, or the `mutants` that must fail
   help              print this";
 
 fn main() -> ExitCode {
@@ -52,6 +54,8 @@ enum Task<'a> {
     Generate(generate::Mode),
     /// The name of the benchmark and whatever it takes itself.
     Bench(&'a [&'a str]),
+    /// The name of the torture and whatever it takes itself.
+    Torture(&'a [&'a str]),
     Help,
 }
 
@@ -64,6 +68,7 @@ fn parse<'a>(arguments: &'a [&'a str]) -> Option<Task<'a>> {
         ["generate"] => Some(Task::Generate(generate::Mode::Write)),
         ["generate", "--check"] => Some(Task::Generate(generate::Mode::Check)),
         ["bench", benchmark @ ..] if !benchmark.is_empty() => Some(Task::Bench(benchmark)),
+        ["torture", torture @ ..] if !torture.is_empty() => Some(Task::Torture(torture)),
         ["help" | "--help" | "-h"] => Some(Task::Help),
         _ => None,
     }
@@ -78,6 +83,10 @@ fn perform(task: &Task<'_>) -> Result<ExitCode> {
         Task::Bench(benchmark) => {
             let cargo_part = ["run", "--release", "--locked", "-p", "callboard-bench", "--"];
             return cargo::exit_code(root, &[&cargo_part, *benchmark].concat());
+        }
+        Task::Torture(torture) => {
+            let cargo_part = ["run", "--quiet", "--locked", "-p", "callboard-torture", "--"];
+            return cargo::exit_code(root, &[&cargo_part, *torture].concat());
         }
         Task::Help => println!("{USAGE}"),
     }
@@ -106,6 +115,12 @@ mod tests {
     fn a_benchmark_needs_a_name_and_keeps_its_own_arguments() {
         assert_eq!(parse(&["bench", "append", "--rows", "9"]), Some(Task::Bench(&["append", "--rows", "9"])));
         assert_eq!(parse(&["bench"]), None);
+    }
+
+    #[test]
+    fn a_torture_needs_a_name_and_keeps_its_own_arguments() {
+        assert_eq!(parse(&["torture", "crash", "--full"]), Some(Task::Torture(&["crash", "--full"])));
+        assert_eq!(parse(&["torture"]), None);
     }
 
     #[test]

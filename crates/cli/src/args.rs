@@ -2,15 +2,30 @@
 //!
 //! Invariant: a verb is declared once, in the file of its command. Deliberately absent: what the verbs do.
 
+use std::ffi::OsString;
+
 use clap::{Parser, Subcommand, ValueEnum};
 
+use crate::commands::attention::AttentionArgs;
 use crate::commands::completions::CompletionsArgs;
+use crate::commands::create::CreateArgs;
 use crate::commands::derive::DeriveArgs;
+use crate::commands::events::EventsArgs;
+use crate::commands::export::ExportArgs;
+use crate::commands::import::ImportArgs;
+use crate::commands::inspect::InspectArgs;
 use crate::commands::machines::MachinesArgs;
 use crate::commands::man::ManArgs;
+use crate::commands::note::NoteArgs;
+use crate::commands::ps::PsArgs;
 use crate::commands::reasons::ReasonsArgs;
+use crate::commands::store::StoreArgs;
+use crate::commands::transition::TransitionArgs;
+use crate::commands::verify::VerifyArgs;
+use crate::commands::why::WhyArgs;
 use crate::error::{Error, Exit};
 use crate::screen::Screen;
+use crate::store::Store;
 
 const GLOBAL: &str = "Global options";
 
@@ -24,12 +39,27 @@ pub(crate) struct Cli {
     /// How wide a table may be; as wide as the terminal unless given, and unlimited when piped.
     #[arg(long, global = true, value_name = "COLUMNS", help_heading = GLOBAL)]
     width: Option<u16>,
+    /// Where the store is; CALLBOARD_STORE unless given, and a file in your state directory if that is not set.
+    #[arg(long, global = true, value_name = "PATH", help_heading = GLOBAL)]
+    store: Option<OsString>,
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Ps(PsArgs),
+    Inspect(InspectArgs),
+    Why(WhyArgs),
+    Events(EventsArgs),
+    Attention(AttentionArgs),
+    Note(NoteArgs),
+    Verify(VerifyArgs),
+    Store(StoreArgs),
+    Create(CreateArgs),
+    Transition(TransitionArgs),
+    Export(ExportArgs),
+    Import(ImportArgs),
     Machines(MachinesArgs),
     Reasons(ReasonsArgs),
     Derive(DeriveArgs),
@@ -50,7 +80,20 @@ impl Cli {
     /// Does what was asked.
     pub(crate) fn run(&self) -> Result<Exit, Error> {
         let screen = Screen::new(self.color, self.width.map(usize::from));
+        let store = Store::new(self.store.as_ref());
         match &self.command {
+            Command::Ps(args) => args.run(&screen, &store),
+            Command::Inspect(args) => args.run(&screen, &store),
+            Command::Why(args) => args.run(&screen, &store),
+            Command::Events(args) => args.run(&screen, &store),
+            Command::Attention(args) => args.run(&screen, &store),
+            Command::Note(args) => args.run(&screen, &store),
+            Command::Verify(args) => args.run(&screen, &store),
+            Command::Store(args) => args.run(&screen, &store),
+            Command::Create(args) => args.run(&screen, &store),
+            Command::Transition(args) => args.run(&screen, &store),
+            Command::Export(args) => args.run(&screen, &store),
+            Command::Import(args) => args.run(&screen, &store),
             Command::Machines(args) => args.run(&screen),
             Command::Reasons(args) => args.run(&screen),
             Command::Derive(args) => args.run(&screen),

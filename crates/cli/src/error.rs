@@ -6,10 +6,13 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use callboard_kernel::{EntityId, Refusal};
+use callboard_ledger::{Fault, ImportError, OpenError, ReadError};
 use callboard_lifecycle::UnknownWord;
 use callboard_lifecycle::session::SessionState;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use crate::advice;
 use crate::style::{ERROR, LEAD, paint};
 
 /// How a process ends.
@@ -29,7 +32,7 @@ impl Exit {
     pub(crate) const USAGE: Self =
         Self { code: 2, meaning: "not understood: an unknown word, option or line" };
     /// The kernel said no.
-    const REFUSED: Self = Self { code: 3, meaning: "refused: the tables do not allow it" };
+    pub(crate) const REFUSED: Self = Self { code: 3, meaning: "refused: the tables do not allow it" };
     /// There is nothing under that id.
     const NOT_FOUND: Self = Self { code: 4, meaning: "not found" };
     /// Somebody else writes.
@@ -99,14 +102,90 @@ pub(crate) enum Error {
     /// A file that should have been written.
     #[error("{} cannot be written", .0.display())]
     File(PathBuf, #[source] io::Error),
+    /// A file that should have been read.
+    #[error("{} cannot be read", .0.display())]
+    Input(PathBuf, #[source] io::Error),
+    /// A file that would have been overwritten.
+    #[error("{} is there already", .0.display())]
+    Occupied(PathBuf),
+    /// No store where one is looked for.
+    #[error("there is no store at {}", .0.display())]
+    NoStore(PathBuf),
+    /// A store that does not open.
+    #[error("the store at {0} cannot be opened")]
+    Open(String, #[source] OpenError),
+    /// A question to the store.
+    #[error("the store cannot be asked")]
+    Ask(#[source] ReadError),
+    /// A command that the store could not take.
+    #[error("nothing was recorded")]
+    Append(#[source] Fault),
+    /// A command that the kernel did not allow.
+    #[error("refused: {}", .0.code)]
+    Refused(Box<Refusal>),
+    /// Nothing under an id.
+    #[error("there is nothing called {0}")]
+    NoEntity(String),
+    /// Nothing under an id at the moment that is looked at.
+    #[error("there was no {id}")]
+    NotYet {
+        /// The id.
+        id: EntityId,
+        /// The moment.
+        at: String,
+    },
+    /// No record at a place in the log.
+    #[error("there is no record {seq}")]
+    NoRecord {
+        /// The place.
+        seq: u64,
+        /// The newest record.
+        head: u64,
+    },
+    /// The beginning of several ids.
+    #[error("{typed} is not one id")]
+    Ambiguous {
+        /// What was typed.
+        typed: String,
+        /// What it may mean.
+        candidates: String,
+    },
+    /// A file that was not taken in.
+    #[error("{0} is not imported")]
+    Import(String, #[source] ImportError),
+    /// A record that does not hold.
+    #[error("the log does not hold at record {seq}")]
+    Corrupt {
+        /// Its place.
+        seq: u64,
+        /// What is wrong with it.
+        problem: String,
+    },
 }
 
 impl Error {
     /// How the process ends for this.
-    pub(crate) const fn exit(&self) -> Exit {
+    pub(crate) fn exit(&self) -> Exit {
         match self {
-            Self::CommandLine { .. } | Self::Line { .. } => Exit::USAGE,
-            Self::Read(_) | Self::Write(_) | Self::File(..) => Exit::FAILED,
+            Self::CommandLine { .. } | Self::Line { .. } | Self::Ambiguous { .. } => Exit::USAGE,
+            Self::Refused(_) => Exit::REFUSED,
+            Self::NoStore(_) | Self::NoEntity(_) | Self::NotYet { .. } | Self::NoRecord { .. } => {
+                Exit::NOT_FOUND
+            }
+            Self::Input(_, cause) if cause.kind() == io::ErrorKind::NotFound => Exit::NOT_FOUND,
+            Self::Open(_, cause) if cause.is_busy() => Exit::HELD,
+            Self::Ask(cause) | Self::Import(_, ImportError::Store(cause)) if cause.is_busy() => Exit::HELD,
+            Self::Append(Fault::Busy) => Exit::HELD,
+            Self::Read(_)
+            | Self::Write(_)
+            | Self::File(..)
+            | Self::Input(..)
+            | Self::Occupied(_)
+            | Self::Open(..)
+            | Self::Ask(_)
+            | Self::Append(_)
+            | Self::Import(..)
+            | Self::Corrupt { .. } => Exit::FAILED,
         }
     }
 
@@ -117,26 +196,67 @@ impl Error {
 
     /// The three lines.
     pub(crate) fn report(&self) -> String {
-        let (because, instead) = match self {
-            Self::CommandLine { because, instead } | Self::Line { because, instead, .. } => {
-                (because.clone(), instead.clone())
-            }
-            Self::Read(cause) => (cause.to_string(), "give a file or a pipe on standard input".to_owned()),
-            Self::Write(cause) => {
-                (cause.to_string(), "look at where the output goes: is there space?".to_owned())
-            }
-            Self::File(_, cause) => (cause.to_string(), "name a directory that can be written".to_owned()),
-        };
+        let (because, instead) = self.why_and_what_next();
         let line = |style, lead: &str, text: &str| format!("{} {text}\n", paint(style, lead));
         line(ERROR, "error:", &self.to_string())
             + &line(LEAD, "  because:", &because)
             + &line(LEAD, "  try:", &instead)
     }
 
+    fn why_and_what_next(&self) -> (String, String) {
+        let (because, instead) = match self {
+            Self::CommandLine { because, instead } | Self::Line { because, instead, .. } => {
+                return (because.clone(), instead.clone());
+            }
+            Self::Refused(refusal) => return (refusal.message.clone(), refusal.help.clone()),
+            Self::Open(_, cause) => return (told(cause), advice::on_opening(cause).to_owned()),
+            Self::Ask(cause) => return (told(cause), advice::on_asking(cause).to_owned()),
+            Self::Append(cause) => return (told(cause), advice::on_writing(cause).to_owned()),
+            Self::Corrupt { seq, problem } => return (problem.clone(), advice::on_damage(*seq)),
+            Self::Import(_, ImportError::Store(cause)) => {
+                return (told(cause), advice::on_asking(cause).to_owned());
+            }
+            Self::Import(_, cause) => {
+                (told(cause), "nothing was changed; export it again where it comes from")
+            }
+            Self::Read(cause) => (cause.to_string(), "give a file or a pipe on standard input"),
+            Self::Write(cause) => (cause.to_string(), "look at where the output goes: is there space?"),
+            Self::File(_, cause) => (cause.to_string(), "name a directory that can be written"),
+            Self::Input(_, cause) => {
+                (cause.to_string(), "name a file that can be read, or - for standard input")
+            }
+            Self::Occupied(_) => ("nothing is overwritten".to_owned(), "name a file that does not exist yet"),
+            Self::NoStore(_) => (
+                "nothing was recorded there yet".to_owned(),
+                "record something, such as callboard create session, or name another store: --store PATH",
+            ),
+            Self::NoEntity(_) => {
+                ("no id begins like this".to_owned(), "callboard ps --all lists what there is")
+            }
+            Self::NotYet { at, .. } => (format!("it was recorded after {at}"), "look at a later moment"),
+            Self::NoRecord { head, .. } => (format!("the log ends at {head}"), "a number from 0 to that"),
+            Self::Ambiguous { candidates, .. } => {
+                (format!("it is how these begin: {candidates}"), "type more of it")
+            }
+        };
+        (because, instead.to_owned())
+    }
+
     /// Writes the three lines to standard error.
     pub(crate) fn tell(&self) {
         tell(&self.report());
     }
+}
+
+/// What an error says, with everything that led to it.
+pub(crate) fn told(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text += &format!(": {error}");
+        source = error.source();
+    }
+    text
 }
 
 /// Writes to standard error. Nobody is left to tell when that fails.
@@ -213,6 +333,16 @@ mod tests {
             Error::Line { number: 7, because: "unknown health \"okk\"".to_owned(), instead: "ok".to_owned() };
         let plain = anstream::adapter::strip_str(&error.report()).to_string();
         assert_eq!(plain, "error: line 7 is not answered\n  because: unknown health \"okk\"\n  try: ok\n");
+    }
+
+    #[test]
+    fn what_another_writer_holds_and_what_is_not_there_have_exits_of_their_own() {
+        assert_eq!(Error::Append(Fault::Busy).exit(), Exit::HELD);
+        assert_eq!(Error::Append(Fault::Full).exit(), Exit::FAILED);
+        assert_eq!(Error::NoStore(PathBuf::from("s.db")).exit(), Exit::NOT_FOUND);
+        assert_eq!(Error::NoRecord { seq: 7, head: 3 }.exit(), Exit::NOT_FOUND);
+        let missing = io::Error::from(io::ErrorKind::NotFound);
+        assert_eq!(Error::Input(PathBuf::from("x.jsonl"), missing).exit(), Exit::NOT_FOUND);
     }
 
     #[test]

@@ -3,15 +3,23 @@
 //! Invariant: a command decides what to say and how it ended; only here does the process end. A reader that closes
 //! the pipe early has what it wanted, so that is no failure. Deliberately absent: anything a command does.
 
+mod advice;
 mod args;
 mod clock;
 mod commands;
 mod derivation;
 mod error;
+mod ids;
 mod jsonl;
+mod look;
 mod screen;
+mod sending;
+mod store;
 mod style;
 mod table;
+mod telling;
+mod view;
+mod when;
 mod word;
 
 use std::process::ExitCode;

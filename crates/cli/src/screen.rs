@@ -3,7 +3,7 @@
 //! Invariant: what is piped is never shortened, and has no colour unless that was asked for. Deliberately absent:
 //! standard error, which belongs to `error`.
 
-use std::io::{IsTerminal, StdoutLock, Write};
+use std::io::{BufWriter, IsTerminal, StdoutLock, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use serde::Serialize;
@@ -12,6 +12,7 @@ use crate::args::Colour;
 use crate::error::Error;
 use crate::style::{FAINT, TITLE, paint};
 use crate::table::{Table, packed, wrapped};
+use crate::telling::Said;
 
 /// The width of a terminal that does not tell.
 const WIDTH_UNKNOWN: usize = 80;
@@ -44,6 +45,11 @@ impl Screen {
         self.is_terminal
     }
 
+    /// How wide a line may be; nothing where it need not fit.
+    pub(crate) const fn width(&self) -> Option<usize> {
+        self.width
+    }
+
     /// Writes text that may have colour in it.
     pub(crate) fn print(&self, text: &str) -> Result<(), Error> {
         let mut out = self.stream();
@@ -52,11 +58,17 @@ impl Screen {
 
     /// Writes one JSON document.
     pub(crate) fn json<T: Serialize>(&self, document: &T) -> Result<(), Error> {
-        let mut out = self.stream();
+        let mut out = BufWriter::new(self.data());
         serde_json::to_writer_pretty(&mut out, document)
             .map_err(std::io::Error::from)
             .map_err(Error::Write)?;
         out.write_all(b"\n").and_then(|()| out.flush()).map_err(Error::Write)
+    }
+
+    /// Writes one line for programs.
+    pub(crate) fn data_line(&self, line: &str) -> Result<(), Error> {
+        let mut out = self.data();
+        writeln!(out, "{line}").and_then(|()| out.flush()).map_err(Error::Write)
     }
 
     /// A table as wide as the screen, with a line that names the columns there was no room for.
@@ -84,6 +96,13 @@ impl Screen {
         wrapped(text, self.width.unwrap_or(usize::MAX)).join("\n") + "\n"
     }
 
+    /// A line of a detail, set in, and broken between words where it is too long.
+    pub(crate) fn said(&self, said: &Said) -> String {
+        let Said { indent, text, style } = said;
+        let room = self.width.map_or(usize::MAX, |width| width.saturating_sub(*indent));
+        wrapped(text, room).iter().map(|line| format!("{:indent$}{}\n", "", paint(*style, line))).collect()
+    }
+
     /// Names and what belongs to each, the names in a column of their own. A value is broken only
     /// where it has no room on a line of its own.
     pub(crate) fn properties(&self, properties: &[(String, Vec<String>)]) -> String {
@@ -102,6 +121,11 @@ impl Screen {
             text += &format!("{}{lines}\n", paint(FAINT, &format!("{name:lead$}")));
         }
         text
+    }
+
+    /// The stream for programs, locked: every byte as it is. The other one takes control characters out of text.
+    pub(crate) fn data(&self) -> StdoutLock<'static> {
+        std::io::stdout().lock()
     }
 
     /// The stream itself, locked. It takes its colours from the choice that `new` made.

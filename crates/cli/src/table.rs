@@ -114,15 +114,22 @@ impl Cell {
         match (fit, &self.content) {
             (Fit::Whole | Fit::Number, _) => vec![whole],
             (Fit::Wrap(_), _) => wrapped(&whole, width),
-            (Fit::Cut(_), Content::Text(text)) => {
-                vec![text.chars().take(width.saturating_sub(1)).collect::<String>() + CUT]
-            }
+            (Fit::Cut(_), Content::Text(text)) => vec![cut(text, width)],
             (Fit::Cut(_), Content::List(names)) => {
                 let first = |count: usize| names[..count].join(", ") + " " + CUT;
                 let fitting = (1..names.len()).rev().map(first).find(|text| length(text) <= width);
                 vec![fitting.unwrap_or(whole)]
             }
         }
+    }
+}
+
+/// A text with what goes beyond `width` characters cut off; nothing where there is no room for any of it.
+pub(crate) fn cut(text: &str, width: usize) -> String {
+    match (length(text) <= width, width) {
+        (true, _) => text.to_owned(),
+        (false, 0) => String::new(),
+        (false, _) => text.chars().take(width - 1).collect::<String>() + CUT,
     }
 }
 

@@ -38,6 +38,7 @@ const LAYERS: &[(&str, Uses)] = &[
     ("callboard-tui", Only(&[ENGINE])),
     ("callboard", Everything),
     ("callboard-bench", Everything),
+    ("callboard-torture", Everything),
     ("xtask", Everything),
 ];
 

@@ -38,14 +38,16 @@ impl ManArgs {
     }
 }
 
-/// Writes `callboard.1` and a page for each verb, and gives their paths.
+/// Writes `callboard.1` and a page for each verb and each of its own verbs, and gives their paths.
 fn write(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
     std::fs::create_dir_all(directory)?;
     let mut command = Cli::command().disable_help_subcommand(true);
     command.build();
-    let verbs = command.get_subcommands().cloned().collect::<Vec<_>>();
     let mut paths = Vec::new();
-    for page in std::iter::once(command).chain(verbs) {
+    let mut pages = vec![command];
+    while let Some(page) = pages.pop() {
+        // The help of a verb's own verbs is in their pages.
+        pages.extend(page.get_subcommands().filter(|verb| verb.get_name() != "help").cloned());
         paths.push(Man::new(page).generate_to(directory)?);
     }
     Ok(paths)

@@ -3,8 +3,20 @@
 //! Invariant: the name of the verb, of its file and of its `…Args` are the same word. Deliberately absent: parsing,
 //! which the declarations are enough for, and colours.
 
+pub(crate) mod attention;
 pub(crate) mod completions;
+pub(crate) mod create;
 pub(crate) mod derive;
+pub(crate) mod events;
+pub(crate) mod export;
+pub(crate) mod import;
+pub(crate) mod inspect;
 pub(crate) mod machines;
 pub(crate) mod man;
+pub(crate) mod note;
+pub(crate) mod ps;
 pub(crate) mod reasons;
+pub(crate) mod store;
+pub(crate) mod transition;
+pub(crate) mod verify;
+pub(crate) mod why;

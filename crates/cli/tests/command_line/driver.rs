@@ -12,11 +12,11 @@ pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
 }
 
-/// The binary with these arguments, in an environment that says nothing about colour or width.
+/// The binary with these arguments, in an environment that says nothing about colour, width or store.
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_callboard"));
     command.args(arguments).stdin(Stdio::null()).env("COLUMNS", "80");
-    for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+    for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CALLBOARD_STORE"] {
         command.env_remove(variable);
     }
     command

@@ -6,9 +6,18 @@ use insta::{assert_snapshot, with_settings};
 
 use crate::driver::callboard;
 
-/// The verbs, as the help lists them.
-fn verbs() -> Vec<String> {
-    let help = callboard(&["--help"]).well();
+/// The verbs, as the help lists them; those of a verb of its own with its name in front.
+fn verbs() -> Vec<Vec<String>> {
+    let top = listed(&callboard(&["--help"]).well());
+    let below = |verb: String| {
+        let own = listed(&callboard(&[&verb, "--help"]).well());
+        let own = own.into_iter().map(|name| vec![verb.clone(), name]).collect::<Vec<_>>();
+        [vec![vec![verb]], own].concat()
+    };
+    top.into_iter().flat_map(below).collect()
+}
+
+fn listed(help: &str) -> Vec<String> {
     let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let names = commands.take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
     let name = |line: &str| line.split_whitespace().next().map(str::to_owned);
@@ -19,7 +28,8 @@ fn verbs() -> Vec<String> {
 fn the_help_of_every_verb_reads_as_recorded() {
     let mut reference = callboard(&["--help"]).well();
     for verb in verbs() {
-        reference += &format!("\n$ callboard {verb} --help\n\n{}", callboard(&[&verb, "--help"]).well());
+        let words: Vec<&str> = verb.iter().map(String::as_str).chain(["--help"]).collect();
+        reference += &format!("\n$ callboard {}\n\n{}", words.join(" "), callboard(&words).well());
     }
     with_settings!({ snapshot_path => "../snapshots", prepend_module_to_snapshot => false }, {
         assert_snapshot!("help", reference);
@@ -38,7 +48,7 @@ fn every_verb_has_a_manual_page() {
     let written = callboard(&["man", directory.to_str().unwrap()]).well();
     let told: BTreeSet<_> = written.lines().map(std::path::PathBuf::from).collect();
     let mut expected = BTreeSet::from([directory.join("callboard.1")]);
-    expected.extend(verbs().iter().map(|verb| directory.join(format!("callboard-{verb}.1"))));
+    expected.extend(verbs().iter().map(|verb| directory.join(format!("callboard-{}.1", verb.join("-")))));
     assert_eq!(told, expected);
     for path in &told {
         let page = std::fs::read_to_string(path).unwrap();
@@ -54,7 +64,7 @@ fn every_verb_has_a_manual_page() {
 fn every_shell_completes_every_verb_and_kind() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = callboard(&["completions", shell]).well();
-        for verb in verbs() {
+        for verb in verbs().concat() {
             assert!(script.contains(&verb), "{shell}: {verb}");
         }
         assert!(script.contains("--policy") || script.contains("-l policy"), "{shell}");

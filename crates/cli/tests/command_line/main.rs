@@ -6,7 +6,16 @@
 mod bad_input;
 mod derive;
 mod driver;
+mod exchange;
+mod feed;
+mod fleet;
 mod help;
+mod ids;
+mod lists;
+mod lives;
 mod machines;
 mod output;
+mod past;
+mod proof;
 mod reasons;
+mod shelf;

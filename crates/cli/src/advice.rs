@@ -1,0 +1,59 @@
+//! What to do when the store fails, in a sentence.
+//!
+//! Invariant: a fault that is not named here still gets advice that helps. Deliberately absent: what went wrong, which
+//! the ledger says itself.
+
+use callboard_ledger::{Fault, OpenError, ReadError};
+
+const BUSY: &str = "try again, or look for the program that holds it";
+const CHECK: &str = "callboard store check says what is damaged; a backup can be opened with --store";
+
+/// After a store did not open.
+pub(crate) fn on_opening(error: &OpenError) -> &'static str {
+    if error.is_busy() {
+        BUSY
+    } else if matches!(error, OpenError::Newer { .. }) {
+        "use the newer callboard that wrote it, or name another store: --store PATH"
+    } else if matches!(error, OpenError::OldSqlite { .. }) {
+        "build callboard with the SQLite that comes with it"
+    } else {
+        "name a store that can be read and written: --store PATH"
+    }
+}
+
+/// After a question went wrong.
+pub(crate) fn on_asking(error: &ReadError) -> &'static str {
+    if error.is_busy() {
+        BUSY
+    } else if matches!(error, ReadError::Unsupported(_)) {
+        "use a store in a file for this: --store PATH"
+    } else {
+        CHECK
+    }
+}
+
+/// After a record was not written.
+pub(crate) fn on_writing(fault: &Fault) -> &'static str {
+    if matches!(fault, Fault::Busy) {
+        BUSY
+    } else if matches!(fault, Fault::Full) {
+        "make space on the disk, then send it again"
+    } else if matches!(fault, Fault::Unknown(_)) {
+        "look with callboard events whether it is there before sending it again"
+    } else if matches!(fault, Fault::Corrupt(_)) {
+        CHECK
+    } else {
+        "look at the disk and at who may write there, then send it again"
+    }
+}
+
+/// After a record was found that does not hold.
+pub(crate) fn on_damage(seq: u64) -> String {
+    match seq.checked_sub(1) {
+        None | Some(0) => "keep the file as it is, and go on from a backup".to_owned(),
+        Some(sound) => format!(
+            "keep the file as it is; callboard export --until {sound} FILE saves what holds, and import takes it into \
+             a fresh store"
+        ),
+    }
+}

@@ -1,0 +1,55 @@
+//! `callboard import`: takes an export in, all of it or nothing.
+//!
+//! Invariant: a record is taken only where it continues the store exactly and its hash holds. Deliberately absent:
+//! merging two stores; two logs have two orders, and no third is true.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::error::{Error, Exit};
+use crate::screen::Screen;
+use crate::store::Store;
+use crate::telling::count;
+
+/// Take an export in: into an empty store, or into one that it continues.
+///
+/// Every record is checked, and on any error nothing is taken. A line {"legacy":{"kind","title","data"}} is a row from
+/// before there were states: it is kept, counted by `ps` beside the list, and counted nowhere else.
+#[derive(Args, Debug)]
+pub(crate) struct ImportArgs {
+    /// The file to read; - is standard input.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// One JSON document.
+    #[arg(long)]
+    json: bool,
+}
+
+impl ImportArgs {
+    /// Takes it in.
+    pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
+        let mut input: Box<dyn BufRead> = if self.file == Path::new("-") {
+            Box::new(std::io::stdin().lock())
+        } else {
+            let file = File::open(&self.file).map_err(|cause| Error::Input(self.file.clone(), cause))?;
+            Box::new(BufReader::new(file))
+        };
+        let name = self.file.display().to_string();
+        let imported = store.open()?.import(&mut input).map_err(|cause| Error::Import(name, cause))?;
+        if self.json {
+            screen.json(&imported)?;
+        } else {
+            let (records, legacy) = (count(imported.records, "record"), count(imported.legacy, "legacy row"));
+            let known = match imported.legacy_known {
+                0 => String::new(),
+                known => format!(", {} known already", count(known, "legacy row")),
+            };
+            let head = imported.head;
+            screen.print(&format!("{records} and {legacy} taken in{known}; the log ends at {head}\n"))?;
+        }
+        Ok(Exit::DONE)
+    }
+}

@@ -1,0 +1,166 @@
+//! `callboard store`: the store itself: what it is, a copy of it, its soundness, its size and its format.
+//!
+//! Invariant: upkeep never changes a record, and never makes a store that is not there. Deliberately absent: deleting
+//! records; the log only grows.
+
+use std::path::{Path, PathBuf};
+
+use callboard_ledger::{Info, Ledger, Report};
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
+use super::verify;
+use crate::error::{Error, Exit, told};
+use crate::screen::Screen;
+use crate::store::Store;
+
+/// Look after the store: what it is, a backup, its soundness, its size and its format.
+#[derive(Args, Debug)]
+pub(crate) struct StoreArgs {
+    #[command(subcommand)]
+    command: StoreCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum StoreCommand {
+    /// Tell where the store is, its format and its size.
+    Info {
+        /// One JSON document.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Copy the store as it is at this moment, while others write.
+    Backup {
+        /// The file to write, which must not exist.
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// Check the database itself, then every record as `verify` does.
+    Check {
+        /// One JSON document.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Give back the space that is not needed.
+    Vacuum,
+    /// Bring the format up to date; every command that opens the store does the same.
+    Migrate,
+    /// Fold the views anew from the log.
+    Rebuild,
+}
+
+#[derive(Serialize)]
+struct Told<'a> {
+    path: String,
+    #[serde(flatten)]
+    info: &'a Info,
+    legacy: u64,
+}
+
+#[derive(Serialize)]
+struct Checked<'a> {
+    ok: bool,
+    /// What the database says is wrong with itself; nothing if it is sound.
+    integrity: Option<&'a str>,
+    records: u64,
+    checkpoints: u64,
+    problems: &'a [callboard_ledger::Problem],
+}
+
+impl StoreArgs {
+    /// Does what was asked.
+    pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
+        let ledger = store.open_existing()?;
+        match &self.command {
+            StoreCommand::Info { json } => info(screen, &ledger, *json)?,
+            StoreCommand::Backup { file } => {
+                backup(&ledger, file)?;
+                screen.print(&format!("{}\n", file.display()))?;
+            }
+            StoreCommand::Check { json } => return check(screen, &ledger, *json),
+            StoreCommand::Vacuum => {
+                let before = ledger.info().map_err(Error::Ask)?.bytes;
+                ledger.vacuum().map_err(Error::Ask)?;
+                let after = ledger.info().map_err(Error::Ask)?.bytes;
+                screen.print(&format!("{} before, {} after\n", size(before), size(after)))?;
+            }
+            StoreCommand::Migrate => {
+                let format = ledger.info().map_err(Error::Ask)?.format;
+                screen.print(&format!("the store has format {format}, the newest this program knows\n"))?;
+            }
+            StoreCommand::Rebuild => {
+                ledger.rebuild().map_err(Error::Ask)?;
+                let entities = ledger.info().map_err(Error::Ask)?.entities;
+                screen.print(&format!("the views of {entities} entities were folded anew from the log\n"))?;
+            }
+        }
+        Ok(Exit::DONE)
+    }
+}
+
+fn backup(ledger: &Ledger, file: &Path) -> Result<(), Error> {
+    if file.exists() {
+        return Err(Error::Occupied(file.to_owned()));
+    }
+    ledger.backup(file).map_err(|error| {
+        // Half a copy is no backup.
+        drop(std::fs::remove_file(file));
+        if error.is_busy() {
+            Error::Ask(error)
+        } else {
+            Error::File(file.to_owned(), std::io::Error::other(told(&error)))
+        }
+    })
+}
+
+fn info(screen: &Screen, ledger: &Ledger, json: bool) -> Result<(), Error> {
+    let info = ledger.info().map_err(Error::Ask)?;
+    let legacy = ledger.legacy().map_err(Error::Ask)?;
+    let path = ledger.path().display().to_string();
+    if json {
+        return screen.json(&Told { path, info: &info, legacy });
+    }
+    let properties = [
+        ("store", path),
+        ("engine", info.engine),
+        ("format", info.format.to_string()),
+        ("records", info.records.to_string()),
+        ("entities", format!("{}, {} of them alive", info.entities, info.live)),
+        ("legacy rows", legacy.to_string()),
+        ("checkpoints", info.checkpoints.to_string()),
+        ("size", size(info.bytes)),
+    ];
+    let properties: Vec<(String, Vec<String>)> =
+        properties.into_iter().map(|(name, value)| (name.to_owned(), vec![value])).collect();
+    screen.print(&screen.properties(&properties))
+}
+
+fn check(screen: &Screen, ledger: &Ledger, json: bool) -> Result<Exit, Error> {
+    let integrity = ledger.integrity().map_err(Error::Ask)?;
+    let report = ledger.verify().map_err(Error::Ask)?;
+    let ok = integrity.is_none() && report.ok;
+    let Report { records, checkpoints, problems, .. } = &report;
+    if json {
+        let integrity = integrity.as_deref();
+        screen.json(&Checked { ok, integrity, records: *records, checkpoints: *checkpoints, problems })?;
+    } else {
+        let database = match integrity {
+            None => "The database is sound.".to_owned(),
+            Some(problem) => {
+                format!("The database is damaged: {problem}. What to do: go on from a backup.")
+            }
+        };
+        screen.print(&(screen.prose(&database) + &verify::text(screen, &report)))?;
+    }
+    Ok(if ok { Exit::DONE } else { Exit::FAILED })
+}
+
+/// Bytes in the largest unit that leaves a whole number in front.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} B"),
+        1024..1_048_576 => format!("{} KiB", bytes / 1024),
+        1_048_576..1_073_741_824 => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
+        _ => format!("{:.1} GiB", bytes as f64 / 1_073_741_824.0),
+    }
+}

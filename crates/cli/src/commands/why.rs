@@ -1,0 +1,96 @@
+//! `callboard why`: the state, the reasons for it, and what shows them, back to the beginning.
+//!
+//! Invariant: every record of the entity is told, newest first, whoever wrote it; what the judge says is told apart
+//! from what is recorded. Deliberately absent: conclusions of its own.
+
+use callboard_kernel::{EntityId, NormalizedState};
+use callboard_ledger::Record;
+use callboard_lifecycle::{Kind, Words};
+use clap::Args;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::error::{Error, Exit};
+use crate::look::LookArgs;
+use crate::screen::Screen;
+use crate::sending::json;
+use crate::store::Store;
+use crate::style::{of_tone, paint};
+use crate::telling::{detail, one_line, reason};
+use crate::view::{View, evaluate};
+use crate::when::{absolute, detailed};
+
+/// Tell why an entity is in its state: its reasons and what shows them, newest first.
+///
+/// With --json, one document: the state as it is judged, then every record of the entity, newest first.
+#[derive(Args, Debug)]
+pub(crate) struct WhyArgs {
+    /// Its id, or as much of it as tells it apart.
+    #[arg(value_name = "ID")]
+    id: String,
+    #[command(flatten)]
+    look: LookArgs,
+    /// One JSON document.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    id: EntityId,
+    kind: Kind,
+    title: Option<&'a str>,
+    version: u64,
+    chain: &'a str,
+    state: &'a NormalizedState,
+    records: Vec<Box<RawValue>>,
+}
+
+impl WhyArgs {
+    /// Tells it.
+    pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
+        let look = self.look.open(store)?;
+        let stored = look.entity(&self.id)?;
+        let view = evaluate(&stored, look.now);
+        let records = look.history(view.id)?;
+        if self.json {
+            screen.json(&document(&view, &records)?)?;
+        } else {
+            screen.print(&text(screen, &view, &records))?;
+        }
+        Ok(Exit::DONE)
+    }
+}
+
+fn document<'a>(view: &'a View<'a>, records: &[Record]) -> Result<Document<'a>, Error> {
+    let raw =
+        |record: &Record| RawValue::from_string(json(record)?).map_err(|error| Error::Write(error.into()));
+    Ok(Document {
+        id: view.id,
+        kind: view.kind,
+        title: view.title,
+        version: view.version,
+        chain: &view.chain,
+        state: &view.state,
+        records: records.iter().map(raw).collect::<Result<_, _>>()?,
+    })
+}
+
+fn text(screen: &Screen, view: &View<'_>, records: &[Record]) -> String {
+    let now = view.state.evaluated_at;
+    let mut text = screen.title(&one_line(view.name()));
+    text += &(paint(of_tone(view.state.tone), &view.chain) + "\n");
+    let noun = view.kind.machine().noun;
+    text += &format!("{noun} {}, version {}, {}\n", view.id, view.version, view.state.severity.name());
+    if let Some(health) = view.state.health
+        && !view.judged().is_empty()
+    {
+        text += &format!("\njudged at {}: health is {}\n", absolute(now), health.name());
+        text.extend(view.judged().iter().flat_map(reason).map(|said| screen.said(&said)));
+    }
+    for record in records {
+        text += &format!("\nrecord {}, {}\n", record.seq, detailed(record.at, now));
+        text.extend(detail(record).iter().map(|said| screen.said(said)));
+    }
+    text
+}

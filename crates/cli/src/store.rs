@@ -1,0 +1,113 @@
+//! Where the store is, and opening it: only when a verb needs it.
+//!
+//! Invariant: a verb that only reads never makes a store; it says that there is none. Deliberately absent: what is in
+//! it, which `look` asks.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use callboard_ledger::{Ledger, Options};
+
+use crate::error::Error;
+
+/// The variable that names the store.
+const VARIABLE: &str = "CALLBOARD_STORE";
+
+/// The store that was asked for, not opened yet.
+pub(crate) struct Store {
+    wanted: Option<OsString>,
+}
+
+/// Where a store is.
+enum Place {
+    File(PathBuf),
+    Server(String),
+}
+
+impl Store {
+    /// The store of the option, or else of the environment, or else the user's own.
+    pub(crate) fn new(option: Option<&OsString>) -> Self {
+        let set = || std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
+        Self { wanted: option.cloned().or_else(set) }
+    }
+
+    /// Opens it, making it if it is not there.
+    pub(crate) fn open(&self) -> Result<Ledger, Error> {
+        match self.place()? {
+            Place::File(path) => open_file(&path),
+            Place::Server(url) => open_server(&url),
+        }
+    }
+
+    /// Opens it, if it is there.
+    pub(crate) fn open_existing(&self) -> Result<Ledger, Error> {
+        match self.place()? {
+            Place::File(path) => {
+                if !path.exists() {
+                    return Err(Error::NoStore(path));
+                }
+                open_file(&path)
+            }
+            Place::Server(url) => open_server(&url),
+        }
+    }
+
+    fn place(&self) -> Result<Place, Error> {
+        match &self.wanted {
+            None => own().map(Place::File),
+            Some(wanted) => Ok(match wanted.to_str().filter(|text| is_url(text)) {
+                Some(url) => Place::Server(url.to_owned()),
+                None => Place::File(wanted.into()),
+            }),
+        }
+    }
+}
+
+fn is_url(text: &str) -> bool {
+    text.starts_with("postgres://") || text.starts_with("postgresql://")
+}
+
+/// The user's own store, in the state directory.
+fn own() -> Result<PathBuf, Error> {
+    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
+    let state = state.ok_or_else(|| Error::CommandLine {
+        because: format!("no store is named, and neither {VARIABLE} nor HOME is set"),
+        instead: "--store PATH".to_owned(),
+    })?;
+    Ok(state.join("callboard/callboard.db"))
+}
+
+fn open_file(path: &Path) -> Result<Ledger, Error> {
+    Ledger::open(path, Options::default()).map_err(|source| Error::Open(path.display().to_string(), source))
+}
+
+fn open_server(url: &str) -> Result<Ledger, Error> {
+    Err(Error::CommandLine {
+        because: format!("{} is on a server, and this program keeps stores in files", without_password(url)),
+        instead: "--store PATH".to_owned(),
+    })
+}
+
+/// The address without who logs in there, for messages.
+fn without_password(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("postgres", url));
+    let address = rest.rsplit_once('@').map_or(rest, |(_, address)| address);
+    format!("{scheme}://{address}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_about_a_server_never_shows_a_password() {
+        assert_eq!(without_password("postgres://u:p@ss@host/db"), "postgres://host/db");
+        assert_eq!(without_password("postgresql://host/db"), "postgresql://host/db");
+    }
+
+    #[test]
+    fn a_url_is_no_path() {
+        assert!(is_url("postgres://host/db") && !is_url("/var/lib/postgres"));
+    }
+}

@@ -1,0 +1,183 @@
+//! A record in words: one line in a list, and as much as there is to it in detail.
+//!
+//! Invariant: what a newer program wrote is told as far as the columns go, never skipped; nothing that others wrote can
+//! steer the terminal. Deliberately absent: JSON, which the record writes itself.
+
+use anstyle::Style;
+use callboard_kernel::{EvidenceRef, Facts, StateReason, Value};
+use callboard_ledger::Record;
+use callboard_lifecycle::{Kind, Lifecycle, Words};
+
+use crate::ids::Short;
+use crate::style::{FAINT, of_token, paint};
+use crate::table::cut;
+use crate::when::absolute;
+
+/// One line: place, time, id, what happened and why. Only the end of it is cut to fit.
+pub(crate) fn line(record: &Record, short: &Short, width: Option<usize>) -> String {
+    let id = record.id().map_or_else(|_| record.entity.to_string(), |id| short.of(id));
+    let lead = format!("{:>6}  {}  {id}  ", record.seq, absolute(record.at));
+    let happened = happened(record);
+    let taken = lead.chars().count() + happened.chars().count() + 2;
+    let room = width.map_or(usize::MAX, |width| width.saturating_sub(taken));
+    let text = lead + &paint(style(record), &happened);
+    match cut(&summary(record), room) {
+        tail if tail.is_empty() => text + "\n",
+        tail => format!("{text}  {tail}\n"),
+    }
+}
+
+/// What happened: a move, a beginning, or something that was seen.
+fn happened(record: &Record) -> String {
+    match (record.from_state.as_str(), record.to_state.as_str()) {
+        ("", to) => format!("created {to}"),
+        (from, to) if from == to => one_line(&record.event_type),
+        (from, to) => format!("{from} → {to}"),
+    }
+}
+
+/// A move has the colour of the state it leads to.
+fn style(record: &Record) -> Style {
+    let state = Kind::parse(&record.kind).and_then(|kind| Lifecycle::parse(kind, &record.to_state));
+    match state {
+        Ok(state) if record.from_state != record.to_state => of_token(state.def().pill.token),
+        Ok(_) | Err(_) => Style::new(),
+    }
+}
+
+/// Why, or else what was recorded.
+fn summary(record: &Record) -> String {
+    let Ok(event) = record.event() else { return "written by a newer callboard, kept unread".to_owned() };
+    match event.reasons.first() {
+        Some(reason) => format!("{} ({})", one_line(&reason.message), reason.code),
+        None => named(event.data.iter()).join(", "),
+    }
+}
+
+/// One line of a detail, set in.
+pub(crate) struct Said {
+    pub(crate) indent: usize,
+    pub(crate) text: String,
+    pub(crate) style: Style,
+}
+
+impl Said {
+    fn plain(indent: usize, text: String) -> Self {
+        Self { indent, text, style: Style::new() }
+    }
+}
+
+/// Everything about a record but its place and time.
+pub(crate) fn detail(record: &Record) -> Vec<Said> {
+    let mut lines = vec![Said { indent: 2, text: happened(record), style: style(record) }];
+    let trigger =
+        if record.via == record.event_type { String::new() } else { format!("on {}, ", record.via) };
+    let who = one_line(&format!("{} {}", record.actor_type, record.actor_id));
+    lines.push(Said::plain(2, format!("{trigger}by {who}")));
+    let Ok(event) = record.event() else {
+        let unread = format!("a {:?} record of a newer callboard, kept unread", record.event_type);
+        lines.push(Said::plain(2, unread));
+        return lines;
+    };
+    lines.extend(event.reasons.iter().flat_map(reason));
+    if !event.data.is_empty() {
+        lines.push(Said::plain(2, format!("recorded: {}", named(event.data.iter()).join(", "))));
+    }
+    if let Some(cause) = &event.cause {
+        lines.push(Said::plain(2, format!("led to by: {}", one_line(cause))));
+    }
+    if let Some(key) = &event.key {
+        lines.push(Said::plain(2, format!("key: {}", one_line(key))));
+    }
+    lines
+}
+
+/// A reason with what it means in general and what shows it.
+pub(crate) fn reason(reason: &StateReason) -> Vec<Said> {
+    let sure = match (reason.claim_status.name(), reason.confidence.get()) {
+        ("observed", 1.0) => String::new(),
+        (status, confidence) => format!(" ({status}, {:.0} % sure)", confidence * 100.0),
+    };
+    let general = format!("{}: {}", reason.code, reason.code.def().meaning);
+    let mut lines = vec![
+        Said::plain(2, format!("because: {}{sure}", one_line(&reason.message))),
+        Said { indent: 4, text: general, style: FAINT },
+    ];
+    lines.extend(reason.evidence.iter().map(|seen| Said::plain(4, evidence(seen, &reason.message))));
+    lines
+}
+
+fn evidence(seen: &EvidenceRef, message: &str) -> String {
+    let fields = [
+        ("", &seen.detail),
+        ("", &seen.path),
+        ("", &seen.url),
+        ("artifact ", &seen.artifact_id),
+        ("message ", &seen.message_id),
+        ("call ", &seen.tool_call_id),
+        ("session ", &seen.session_id),
+        ("commit ", &seen.commit_sha),
+        ("hash ", &seen.content_hash),
+    ];
+    let said: Vec<String> = fields
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value.as_deref()?)))
+        // What a person vouches for is the message once more.
+        .filter(|(_, value)| *value != message)
+        .map(|(name, value)| format!("{name}{}", one_line(value)))
+        .collect();
+    let between = if said.is_empty() { "" } else { ": " };
+    format!("shown by {}{between}{}", seen.kind.name().replace('_', " "), said.join(", "))
+}
+
+/// Facts as `name=value`.
+pub(crate) fn named<'a>(facts: impl Iterator<Item = (&'a str, &'a Value)>) -> Vec<String> {
+    facts.map(|(name, value)| format!("{}={}", one_line(name), typed(value))).collect()
+}
+
+/// A value as it is typed: a text without quotes, the rest as JSON.
+pub(crate) fn typed(value: &Value) -> String {
+    if let Value::Text(text) = value {
+        return one_line(text);
+    }
+    serde_json::to_string(value).unwrap_or_else(|_| "—".to_owned())
+}
+
+/// Text of others on one line, without anything that could steer the terminal.
+pub(crate) fn one_line(text: &str) -> String {
+    let spaced = text.replace(['\n', '\r', '\t'], " ");
+    spaced.chars().filter(|c| !c.is_control()).collect::<String>().trim().to_owned()
+}
+
+/// A number of things: `1 record`, `2 records`.
+pub(crate) fn count(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// What is known of facts, for a list of properties.
+pub(crate) fn pairs(facts: &Facts) -> Vec<String> {
+    named(facts.iter())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_wrote_cannot_steer_the_terminal() {
+        assert_eq!(one_line("a\nb\u{1b}[31mc\u{7}\u{9b}"), "a b[31mc");
+    }
+
+    #[test]
+    fn values_read_as_they_are_typed() {
+        let facts: Facts = serde_json::from_str(r#"{"a":"x y","b":2,"c":[1,"z"]}"#).unwrap();
+        assert_eq!(pairs(&facts), ["a=x y", "b=2", r#"c=[1,"z"]"#]);
+    }
+
+    #[test]
+    fn evidence_does_not_repeat_the_message() {
+        let seen = EvidenceRef::human_assertion("it hung");
+        assert_eq!(evidence(&seen, "it hung"), "shown by human assertion");
+        assert_eq!(evidence(&seen, "it stood still"), "shown by human assertion: it hung");
+    }
+}

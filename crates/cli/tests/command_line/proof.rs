@@ -1,0 +1,196 @@
+//! The store itself: what is changed is found, what is newer is refused, what is missing is said.
+
+use serde_json::json;
+
+use crate::driver::{callboard, command, finish};
+use crate::fleet::fleet;
+use crate::shelf::{Shelf, session, text};
+
+const EDIT: &str = "DROP TRIGGER ledger_is_not_updated;
+    UPDATE ledger SET body = replace(body, 'exited with 2', 'exited with 0') WHERE seq = 6;";
+
+#[test]
+fn a_sound_log_is_verified() {
+    let shelf = fleet();
+    let report = shelf.json(&["verify", "--json"]);
+    assert_eq!(
+        (&report["ok"], &report["records"], &report["problems"]),
+        (&json!(true), &json!(10), &json!([]))
+    );
+    assert_eq!(shelf.well(&["verify"]), "The log holds: 10 records and 0 checkpoints.\n");
+    let checked = shelf.json(&["store", "check", "--json"]);
+    assert_eq!((&checked["ok"], &checked["integrity"]), (&json!(true), &json!(null)));
+}
+
+#[test]
+fn a_record_that_was_edited_is_found_and_named() {
+    let shelf = fleet();
+    shelf.tamper(EDIT);
+    let ran = shelf.run(&["verify", "--json"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(1), ""));
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(report["ok"], false);
+    assert_eq!(report["problems"][0]["seq"], 6);
+    assert_eq!(report["problems"][0]["entity"], session(2).to_string());
+    let ran = shelf.run(&["verify"]);
+    assert_eq!(ran.code, Some(1));
+    let expected = format!(
+        "The log does not hold at record 6, of {}: its bytes do not match its hash.\nWhat to do: keep the file as it \
+         is; callboard export --until 5 FILE saves what holds, and import takes it into a fresh store.\n",
+        session(2)
+    );
+    assert!(ran.stdout.starts_with(&expected), "{}", ran.stdout);
+    assert_eq!(shelf.run(&["store", "check"]).code, Some(1));
+}
+
+#[test]
+fn an_export_stops_at_the_damage_and_keeps_what_holds() {
+    let shelf = fleet();
+    shelf.tamper(EDIT);
+    let ran = shelf.run(&["export"]);
+    assert_eq!((ran.code, ran.stdout.lines().count()), (Some(1), 5));
+    let expected =
+        "error: the log does not hold at record 6\n  because: its bytes do not match its hash\n  try: keep";
+    assert!(ran.stderr.starts_with(expected), "{}", ran.stderr);
+    assert_eq!(shelf.well(&["export", "--until", "5"]), ran.stdout);
+    let file = shelf.file("saved.jsonl");
+    assert_eq!(shelf.run(&["export", text(&file)]).code, Some(1));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), ran.stdout);
+    let fresh = Shelf::empty();
+    fresh.well(&["import", text(&file)]);
+    assert_eq!(fresh.json(&["verify", "--json"])["records"], 5);
+}
+
+#[test]
+fn a_view_that_was_edited_is_folded_anew() {
+    let shelf = fleet();
+    shelf.tamper("UPDATE entity SET state = 'completed' WHERE state = 'failed'");
+    let ran = shelf.run(&["verify"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stdout.contains("What to do: callboard store rebuild"), "{}", ran.stdout);
+    shelf.well(&["store", "rebuild"]);
+    assert_eq!(shelf.json(&["verify", "--json"])["ok"], true);
+}
+
+#[test]
+fn a_newer_store_is_refused_and_left_alone() {
+    let shelf = fleet();
+    shelf.tamper("PRAGMA user_version = 99");
+    for arguments in [&["ps"][..], &["verify"], &["create", "session"], &["store", "migrate"], &["export"]] {
+        let ran = shelf.run(arguments);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""), "{arguments:?}");
+        assert!(
+            ran.stderr.contains("has format 99, and this program knows formats up to 1"),
+            "{}",
+            ran.stderr
+        );
+        assert!(ran.stderr.contains("\n  try: use the newer callboard that wrote it"), "{}", ran.stderr);
+        assert_eq!(ran.stderr.lines().count(), 3);
+    }
+}
+
+#[test]
+fn a_verb_that_reads_says_that_there_is_no_store_and_makes_none() {
+    let shelf = Shelf::empty();
+    let id = session(1).to_string();
+    for arguments in [
+        &["ps"][..],
+        &["inspect", &id],
+        &["why", &id],
+        &["events", "--follow"],
+        &["attention"],
+        &["verify"],
+        &["export"],
+        &["store", "info"],
+        &["note", &id, "x"],
+        &["transition", &id, "failed", "--reason", "run.failed.oom", "--message", "m"],
+    ] {
+        let ran = shelf.run(arguments);
+        let expected = format!(
+            "error: there is no store at {}\n  because: nothing was recorded there yet\n  try: record something, such \
+             as callboard create session, or name another store: --store PATH\n",
+            shelf.path().display()
+        );
+        assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr), (Some(4), "", expected), "{arguments:?}");
+    }
+    assert!(!shelf.path().exists());
+}
+
+#[test]
+fn what_is_no_store_is_told() {
+    let shelf = Shelf::empty();
+    std::fs::write(shelf.path(), "a letter to my aunt, which is longer than a header\n".repeat(20)).unwrap();
+    let ran = shelf.run(&["ps"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stderr.contains("file is not a database"), "{}", ran.stderr);
+    let below = Shelf::empty();
+    std::fs::write(below.file("file"), "").unwrap();
+    let ran = below.run(&["create", "session", "--store", text(&below.file("file/store.db"))]);
+    assert_eq!((ran.code, ran.stderr.lines().count()), (Some(1), 3), "{}", ran.stderr);
+}
+
+#[test]
+fn the_store_is_the_options_then_the_environments_then_the_users() {
+    let shelf = Shelf::empty();
+    let other = shelf.file("deep/er/other.db");
+    shelf.well(&["create", "session", "--store", text(&other)]);
+    assert!(other.exists() && !shelf.path().exists());
+    let home = shelf.file("home");
+    for (variable, value, expected) in [
+        ("HOME", home.clone(), home.join(".local/state/callboard/callboard.db")),
+        ("XDG_STATE_HOME", shelf.file("state"), shelf.file("state/callboard/callboard.db")),
+    ] {
+        let mut program = command(&["create", "session"]);
+        program
+            .env("CALLBOARD_STORE", "")
+            .env("HOME", &home)
+            .env_remove("XDG_STATE_HOME")
+            .env(variable, value);
+        finish(&mut program).well();
+        assert!(expected.exists(), "{}", expected.display());
+    }
+    let mut program = command(&["ps"]);
+    program.env_remove("CALLBOARD_STORE").env_remove("HOME").env_remove("XDG_STATE_HOME");
+    assert_eq!(finish(&mut program).code, Some(2));
+}
+
+#[test]
+fn commands_that_need_no_store_never_look_at_it() {
+    for arguments in [&["--version"][..], &["machines"], &["reasons"]] {
+        let mut program = command(arguments);
+        program.env("CALLBOARD_STORE", "/proc/no/such/place");
+        finish(&mut program).well();
+    }
+    assert_eq!(callboard(&["ps", "--store", "/proc/no/such/place"]).code, Some(4));
+}
+
+#[test]
+fn the_store_tells_of_itself_is_copied_and_gives_space_back() {
+    let shelf = fleet();
+    let info = shelf.json(&["store", "info", "--json"]);
+    assert_eq!(info["path"], text(&shelf.path()));
+    assert_eq!((&info["format"], &info["records"], &info["entities"]), (&json!(1), &json!(10), &json!(5)));
+    assert_eq!((&info["live"], &info["legacy"]), (&json!(3), &json!(0)));
+    assert!(shelf.well(&["store", "info"]).contains("records      10\n"));
+
+    let copy = shelf.file("copy.db");
+    assert_eq!(shelf.well(&["store", "backup", text(&copy)]), format!("{}\n", copy.display()));
+    let ran = shelf.run(&["store", "backup", text(&copy)]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stderr.contains("because: nothing is overwritten"), "{}", ran.stderr);
+    let nowhere = shelf.file("no/such/directory/copy.db");
+    let ran = shelf.run(&["store", "backup", text(&nowhere)]);
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        ran.stderr.starts_with(&format!("error: {} cannot be written\n", nowhere.display())),
+        "{}",
+        ran.stderr
+    );
+    let of_copy = shelf.well(&["events", "--json", "--store", text(&copy)]);
+    assert_eq!(of_copy, shelf.well(&["events", "--json"]));
+    assert_eq!(shelf.json(&["verify", "--json", "--store", text(&copy)])["ok"], true);
+
+    shelf.well(&["store", "vacuum"]);
+    assert_eq!(shelf.json(&["verify", "--json"])["ok"], true);
+    assert!(shelf.well(&["store", "migrate"]).contains("format 1"));
+}

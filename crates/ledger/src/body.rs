@@ -1,0 +1,57 @@
+//! The body of a record: what does not need a column of its own, as compact JSON.
+//!
+//! Invariant: absent is written as nothing, and unknown reasons and data of a newer program are carried along as the
+//! text they are. Deliberately absent: columns that the database checks or searches.
+
+use callboard_kernel::{Facts, StateReason};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::record::Unreadable;
+
+#[derive(Serialize)]
+struct Written<'a> {
+    #[serde(skip_serializing_if = "<[StateReason]>::is_empty")]
+    reasons: &'a [StateReason],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<&'a str>,
+    #[serde(skip_serializing_if = "Facts::is_empty")]
+    data: &'a Facts,
+}
+
+/// The parts of a body, as the text they are.
+#[derive(Default, Deserialize)]
+pub(crate) struct Body<'a> {
+    #[serde(borrow)]
+    pub(crate) reasons: Option<&'a RawValue>,
+    pub(crate) cause: Option<String>,
+    #[serde(borrow)]
+    pub(crate) data: Option<&'a RawValue>,
+}
+
+/// Encodes a body; an empty one is an empty text.
+pub(crate) fn encode(reasons: &[StateReason], cause: Option<&str>, data: &Facts) -> String {
+    if reasons.is_empty() && cause.is_none() && data.is_empty() {
+        return String::new();
+    }
+    // Writing to memory fails only if a value cannot be JSON, and facts and reasons can.
+    serde_json::to_string(&Written { reasons, cause, data })
+        .unwrap_or_else(|error| unreachable!("BUG: a body is always JSON: {error}"))
+}
+
+impl<'a> Body<'a> {
+    /// Splits a stored body into its parts.
+    pub(crate) fn parse(text: &'a str) -> Result<Self, Unreadable> {
+        if text.is_empty() { Ok(Self::default()) } else { Ok(serde_json::from_str(text)?) }
+    }
+
+    /// The reasons, if this program knows all their codes.
+    pub(crate) fn reasons(&self) -> Result<Vec<StateReason>, Unreadable> {
+        self.reasons.map_or_else(|| Ok(Vec::new()), |raw| Ok(serde_json::from_str(raw.get())?))
+    }
+
+    /// The data.
+    pub(crate) fn data(&self) -> Result<Facts, Unreadable> {
+        self.data.map_or_else(|| Ok(Facts::none()), |raw| Ok(serde_json::from_str(raw.get())?))
+    }
+}

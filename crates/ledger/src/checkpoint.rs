@@ -1,0 +1,117 @@
+//! Checkpoints: signed summaries of the log up to a record, so that a cut or rewritten tail is found.
+//!
+//! Invariant: a root covers every record hash up to its sequence number, in order, through the root before it.
+//! The key lies beside the store and only its owner can read it; whoever can read it can sign, so a copy of the
+//! newest checkpoint kept elsewhere is what stands against that person. Deliberately absent: keeping that copy.
+
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use callboard_kernel::Moment;
+use ed25519_dalek::{Signature, Signer, SigningKey, Verifier, VerifyingKey};
+
+use crate::error::OpenError;
+use crate::record::Hash;
+
+/// How many records may be without a checkpoint; the cost of one is a signature.
+pub(crate) const RECORDS_BETWEEN: u64 = 256;
+
+/// One signed summary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Checkpoint {
+    pub(crate) seq: u64,
+    pub(crate) at: Moment,
+    pub(crate) root: Hash,
+    pub(crate) public_key: [u8; 32],
+    pub(crate) signature: [u8; 64],
+}
+
+/// Folds record hashes into the next root.
+pub(crate) struct Root(blake3::Hasher);
+
+impl Root {
+    pub(crate) fn after(before: Hash) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&before.0);
+        Self(hasher)
+    }
+
+    pub(crate) fn add(&mut self, hash: Hash) {
+        self.0.update(&hash.0);
+    }
+
+    pub(crate) fn finish(&self) -> Hash {
+        Hash(*self.0.finalize().as_bytes())
+    }
+}
+
+/// Signs checkpoints with the key of the store.
+pub(crate) struct Seal(SigningKey);
+
+impl Seal {
+    /// Reads the key beside the store, or makes one.
+    pub(crate) fn beside(store: &Path) -> Result<Self, OpenError> {
+        let path = key_path(store);
+        let fail = |source| OpenError::Key { path: path.clone(), source };
+        match File::open(&path) {
+            Ok(file) => read(file).map(Self).map_err(fail),
+            Err(error) if error.kind() == ErrorKind::NotFound => make(&path).map(Self).map_err(fail),
+            Err(error) => Err(fail(error)),
+        }
+    }
+
+    pub(crate) fn sign(&self, seq: u64, at: Moment, root: Hash) -> Checkpoint {
+        let signature = self.0.sign(&message(seq, at, root)).to_bytes();
+        Checkpoint { seq, at, root, public_key: self.0.verifying_key().to_bytes(), signature }
+    }
+}
+
+impl Checkpoint {
+    /// Was it signed by the key it names?
+    pub(crate) fn is_signed(&self) -> bool {
+        let Ok(key) = VerifyingKey::from_bytes(&self.public_key) else { return false };
+        let signature = Signature::from_bytes(&self.signature);
+        key.verify(&message(self.seq, self.at, self.root), &signature).is_ok()
+    }
+}
+
+fn message(seq: u64, at: Moment, root: Hash) -> Vec<u8> {
+    let mut message = b"callboard checkpoint 1\0".to_vec();
+    message.extend_from_slice(&seq.to_le_bytes());
+    message.extend_from_slice(&at.as_micros().to_le_bytes());
+    message.extend_from_slice(&root.0);
+    message
+}
+
+fn key_path(store: &Path) -> PathBuf {
+    let mut name = store.as_os_str().to_owned();
+    name.push(".key");
+    name.into()
+}
+
+fn read(mut file: File) -> std::io::Result<SigningKey> {
+    let mut secret = [0; 32];
+    file.read_exact(&mut secret)?;
+    Ok(SigningKey::from_bytes(&secret))
+}
+
+/// Two processes may make the key at once: the one whose file appears first wins, and the other reads it.
+fn make(path: &Path) -> std::io::Result<SigningKey> {
+    let mut secret = [0; 32];
+    getrandom::fill(&mut secret).map_err(std::io::Error::other)?;
+    let mut own = path.as_os_str().to_owned();
+    own.push(format!(".{}", std::process::id()));
+    let own = PathBuf::from(own);
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&own)?;
+    file.write_all(&secret)?;
+    file.sync_all()?;
+    let linked = std::fs::hard_link(&own, path);
+    std::fs::remove_file(&own)?;
+    match linked {
+        Ok(()) => Ok(SigningKey::from_bytes(&secret)),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => read(File::open(path)?),
+        Err(error) => Err(error),
+    }
+}

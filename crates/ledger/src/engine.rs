@@ -1,0 +1,75 @@
+//! What an engine must do: commit batches, and answer questions on a snapshot.
+//!
+//! Invariant: the two engines differ in speed and reach, never in an answer; one suite of tests runs on both.
+
+use callboard_kernel::{EntityId, Moment};
+use callboard_lifecycle::Kind;
+
+use crate::checkpoint::Checkpoint;
+use crate::error::ReadError;
+use crate::export::Legacy;
+use crate::import::{ImportError, Imported, Lines};
+use crate::record::Record;
+use crate::store::{Info, Job, Listing, Page, Stored};
+use crate::verify::Problem;
+
+/// The writing side; owned by the one writer thread of the process.
+pub(crate) trait Commit: Send {
+    /// Commits what is queued, each job as if it were alone, and answers after the sync.
+    fn commit(&mut self, jobs: Vec<Job>);
+}
+
+/// The reading side; shared by all callers.
+pub(crate) trait Ask: Send + Sync {
+    /// The sequence number of the newest record.
+    fn head(&self) -> Result<u64, ReadError>;
+    /// One entity as it stands.
+    fn entity(&self, id: EntityId) -> Result<Option<Stored>, ReadError>;
+    /// Entities as they stand, newest first.
+    fn entities(&self, listing: Listing) -> Result<Vec<Stored>, ReadError>;
+    /// What needs somebody by what is stored.
+    fn attention(&self, limit: usize) -> Result<Vec<Stored>, ReadError>;
+    /// Records in the order of the log.
+    fn records(&self, page: Page) -> Result<Vec<Record>, ReadError>;
+    /// The newest record decided at or before a moment.
+    fn seq_at(&self, moment: Moment) -> Result<u64, ReadError>;
+    /// The ids of a kind whose bits lie between two bounds.
+    fn between(&self, kind: Kind, low: u128, high: u128, limit: usize) -> Result<Vec<EntityId>, ReadError>;
+    /// Every checkpoint, in order.
+    fn checkpoints(&self) -> Result<Vec<Checkpoint>, ReadError>;
+    /// Calls `each` for the records after `after` up to `last`, one at a time, in order.
+    fn each_record(
+        &self,
+        after: u64,
+        last: u64,
+        each: &mut dyn FnMut(Record) -> Result<(), ReadError>,
+    ) -> Result<(), ReadError>;
+    /// The record of the same entity before this one.
+    fn before(&self, record: &Record) -> Result<Option<Record>, ReadError>;
+    /// View rows that are not what the log says.
+    fn view_problems(&self, limit: usize) -> Result<Vec<Problem>, ReadError>;
+    /// Drops the view and writes it anew.
+    fn rebuild(&self, folded: &[Stored]) -> Result<(), ReadError>;
+    /// What the store says of itself.
+    fn info(&self) -> Result<Info, ReadError>;
+    /// Copies the store as it is at one moment, while others write.
+    fn backup(&self, to: &std::path::Path) -> Result<(), ReadError>;
+    /// Is the store itself sound, as its database sees it? `None` means yes.
+    fn integrity(&self) -> Result<Option<String>, ReadError>;
+    /// Gives back the space that is not needed.
+    fn vacuum(&self) -> Result<(), ReadError> {
+        Err(ReadError::Unsupported("vacuum"))
+    }
+    /// Takes the lines of an export in, all of them or none.
+    fn import(&self, _lines: &mut Lines<'_>) -> Result<Imported, ImportError> {
+        Err(ReadError::Unsupported("import").into())
+    }
+    /// The rows from before there were states, in the order in which they came. What cannot take them has none.
+    fn legacy(&self) -> Result<Vec<Legacy>, ReadError> {
+        Ok(Vec::new())
+    }
+    /// How many of those rows there are.
+    fn legacy_count(&self) -> Result<u64, ReadError> {
+        Ok(0)
+    }
+}

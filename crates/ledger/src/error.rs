@@ -1,0 +1,151 @@
+//! What can go wrong, by operation.
+//!
+//! Invariant: a refusal (the kernel said no) is never mixed with a fault (the world failed); a caller that gets a
+//! fault knows whether the write may still be there. Deliberately absent: panics and retries.
+
+use std::path::PathBuf;
+
+use callboard_kernel::Refusal;
+use rusqlite::ErrorCode;
+
+/// Why a store could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The bundled SQLite is one that can corrupt a log with two writers.
+    #[error("SQLite {found} can corrupt a log with two writers; at least {needed} is needed")]
+    OldSqlite {
+        /// The version that is linked.
+        found: &'static str,
+        /// The oldest safe version.
+        needed: &'static str,
+    },
+    /// A newer program wrote this store.
+    #[error("the store at {path} has format {found}, and this program knows formats up to {known}")]
+    Newer {
+        /// Where the store is.
+        path: PathBuf,
+        /// Its format.
+        found: i64,
+        /// The newest format this program knows.
+        known: i64,
+    },
+    /// The directory of the store cannot be made.
+    #[error("failed to make the directory of the store at {path}")]
+    Directory {
+        /// Where the store should be.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The format of the store could not be brought up to date.
+    #[error("failed to bring the format of the store at {path} up to date")]
+    Migrate {
+        /// Where the store is.
+        path: PathBuf,
+        /// What the migration said.
+        source: Box<refinery::Error>,
+    },
+    /// The database said no.
+    #[error("failed to open the store at {path}")]
+    Database {
+        /// Where the store is.
+        path: PathBuf,
+        /// What the database said.
+        source: rusqlite::Error,
+    },
+    /// The key that signs checkpoints cannot be read or made.
+    #[error("failed to read or make the checkpoint key at {path}")]
+    Key {
+        /// Where the key is.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+/// Why a command was not recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum AppendError {
+    /// The kernel refused it; nothing was changed.
+    #[error(transparent)]
+    Refused(Box<Refusal>),
+    /// The world failed.
+    #[error("the store did not take the record")]
+    Fault(#[from] Fault),
+}
+
+/// How the world failed while writing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// Another process held the store for longer than the bounded wait.
+    #[error("another writer holds the store")]
+    Busy,
+    /// No space is left; the record was not written.
+    #[error("the disk is full")]
+    Full,
+    /// The store cannot be written; the record was not written.
+    #[error("the store cannot be written: {0}")]
+    ReadOnly(String),
+    /// The sync failed, or its answer never came, and reading back did not show the record.
+    #[error("the store failed while it wrote, and the record is not there: {0}")]
+    NotWritten(String),
+    /// The sync failed and the store cannot be read back: the record may or may not be there.
+    #[error("the store failed while it wrote, and cannot be read back: {0}")]
+    Unknown(String),
+    /// Something in the store contradicts itself.
+    #[error("the store contradicts itself: {0}")]
+    Corrupt(String),
+    /// The ledger was closed.
+    #[error("the ledger is closed")]
+    Closed,
+}
+
+/// Why something could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The database said no.
+    #[error("failed to read the store")]
+    Sqlite(#[from] rusqlite::Error),
+    /// A file beside the store could not be read or written.
+    #[error("failed to reach a file of the store")]
+    File(#[from] std::io::Error),
+    /// What is stored cannot be understood.
+    #[error("the store holds something unreadable")]
+    Unreadable(#[from] crate::record::Unreadable),
+    /// The history does not follow the tables.
+    #[error("the history does not follow the tables")]
+    Misfit(#[from] callboard_kernel::Misfit),
+    /// The engine of this store cannot do it.
+    #[error("this sort of store does not support {0}")]
+    Unsupported(&'static str),
+}
+
+impl OpenError {
+    /// Does another process hold the store?
+    pub fn is_busy(&self) -> bool {
+        matches!(self, Self::Database { source, .. } if is_busy(source))
+    }
+}
+
+impl ReadError {
+    /// Does another process hold the store?
+    pub fn is_busy(&self) -> bool {
+        matches!(self, Self::Sqlite(source) if is_busy(source))
+    }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+/// What an error says, with everything that led to it.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        source = error.source();
+    }
+    text
+}

@@ -1,0 +1,228 @@
+//! Import: takes the lines of an export in, all of them or none.
+//!
+//! Invariant: a record is taken only if it continues the log and its entity, and if its hash, computed anew, is the
+//! one it names; the database checks its edge as it does for everybody. Deliberately absent: deciding. What is taken
+//! in was decided where it comes from, and who may write to the store may import.
+
+use std::io::{self, BufRead, Read};
+
+use callboard_kernel::{EntityId, Moment};
+use callboard_lifecycle::{Kind, Words};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use uuid::Uuid;
+
+use crate::error::ReadError;
+use crate::export::Legacy;
+use crate::ledger::Ledger;
+use crate::record::{Hash, Record};
+
+/// What an import took in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Imported {
+    /// How many records.
+    pub records: u64,
+    /// How many rows from before there were states.
+    pub legacy: u64,
+    /// How many of those rows the store had already.
+    pub legacy_known: u64,
+    /// Where the log ends.
+    pub head: u64,
+}
+
+/// Why nothing was imported.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// A line cannot be taken.
+    #[error("line {number} cannot be taken: {problem}")]
+    Line {
+        /// Counted from 1.
+        number: u64,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The lines cannot be read.
+    #[error("failed to read the lines")]
+    Input(#[source] io::Error),
+    /// The store failed.
+    #[error("failed to write what is imported")]
+    Store(#[from] ReadError),
+}
+
+/// One line of an export.
+pub(crate) enum Line {
+    Record(Box<Record>),
+    Legacy(Legacy),
+}
+
+/// Numbered lines, read one at a time.
+pub(crate) type Lines<'a> = dyn Iterator<Item = Result<(u64, Line), ImportError>> + 'a;
+
+impl Ledger {
+    /// Takes an export in: into an empty store, or into one that it continues. On any error nothing was taken.
+    pub fn import(&self, from: &mut dyn BufRead) -> Result<Imported, ImportError> {
+        let mut number = 0;
+        let mut lines = std::iter::from_fn(|| next(from, &mut number).transpose());
+        self.reader().import(&mut lines)
+    }
+}
+
+/// The longest line that is taken; a record is far below it.
+const LINE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+fn next(from: &mut dyn BufRead, number: &mut u64) -> Result<Option<(u64, Line)>, ImportError> {
+    loop {
+        let mut bytes = Vec::new();
+        let read = from.take(LINE_BYTES_MAX).read_until(b'\n', &mut bytes).map_err(ImportError::Input)?;
+        if read == 0 {
+            return Ok(None);
+        }
+        *number += 1;
+        let refuse = |problem| Err(ImportError::Line { number: *number, problem });
+        if read as u64 == LINE_BYTES_MAX {
+            return refuse(format!("it is longer than {} MiB", LINE_BYTES_MAX / 1024 / 1024));
+        }
+        let Ok(text) = str::from_utf8(&bytes) else { return refuse("it is not UTF-8".to_owned()) };
+        if text.trim().is_empty() {
+            continue;
+        }
+        return match read_line(text.trim()) {
+            Ok(line) => Ok(Some((*number, line))),
+            Err(problem) => refuse(problem),
+        };
+    }
+}
+
+fn read_line(text: &str) -> Result<Line, String> {
+    #[derive(Deserialize)]
+    struct Shape<'a> {
+        #[serde(borrow)]
+        legacy: Option<LegacyLine<'a>>,
+    }
+    #[derive(Deserialize)]
+    struct LegacyLine<'a> {
+        kind: String,
+        title: Option<String>,
+        #[serde(borrow)]
+        data: Option<&'a RawValue>,
+    }
+    // A list would be read as the fields in their order, which nobody means.
+    if !text.starts_with('{') {
+        return Err("it is not an object".to_owned());
+    }
+    let shape: Shape<'_> = serde_json::from_str(text).map_err(|error| malformed(&error))?;
+    let Some(row) = shape.legacy else {
+        return read_record(text).map(|record| Line::Record(Box::new(record)));
+    };
+    let mut data = row.data.map_or("{}", RawValue::get).to_owned();
+    if !data.starts_with('{') {
+        return Err("the data of a legacy row is not an object".to_owned());
+    }
+    data.retain(|c| c != '\n' && c != '\r');
+    Ok(Line::Legacy(Legacy { kind: row.kind, title: row.title, data }))
+}
+
+#[derive(Deserialize)]
+struct RecordLine<'a> {
+    seq: u64,
+    at: Moment,
+    entity: EntityLine,
+    version: u64,
+    #[serde(rename = "type")]
+    event_type: String,
+    channel: String,
+    from: Option<String>,
+    to: String,
+    trigger: Option<String>,
+    actor: ActorLine,
+    #[serde(borrow)]
+    reasons: Option<&'a RawValue>,
+    cause: Option<String>,
+    key: Option<String>,
+    #[serde(borrow)]
+    data: Option<&'a RawValue>,
+    hash: String,
+    body: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct EntityLine {
+    kind: String,
+    id: String,
+}
+
+#[derive(Deserialize)]
+struct ActorLine {
+    #[serde(rename = "type")]
+    class: String,
+    id: String,
+}
+
+/// Reads a record from its line.
+pub(crate) fn read_record(text: &str) -> Result<Record, String> {
+    let line: RecordLine<'_> = serde_json::from_str(text).map_err(|error| malformed(&error))?;
+    let body = match line.body {
+        Some(body) => body,
+        None => body_of(line.reasons, line.cause.as_deref(), line.data).map_err(|error| malformed(&error))?,
+    };
+    Ok(Record {
+        seq: line.seq,
+        entity: uuid(&line.entity)?,
+        kind: line.entity.kind,
+        version: line.version,
+        at: line.at,
+        // Without a trigger, what happened is the type itself.
+        via: line.trigger.unwrap_or_else(|| line.event_type.clone()),
+        event_type: line.event_type,
+        channel: line.channel,
+        from_state: line.from.unwrap_or_default(),
+        to_state: line.to,
+        actor_type: line.actor.class,
+        actor_id: line.actor.id,
+        key: line.key,
+        body,
+        hash: hash(&line.hash).ok_or("its hash is not 64 hexadecimal digits")?,
+    })
+}
+
+/// The body that says these parts, as it is encoded when it is written.
+fn body_of(
+    reasons: Option<&RawValue>,
+    cause: Option<&str>,
+    data: Option<&RawValue>,
+) -> Result<String, serde_json::Error> {
+    let said = |part: Option<&RawValue>, nothing: &str| {
+        part.map(RawValue::get).filter(|text| *text != nothing).map(str::to_owned)
+    };
+    let cause = cause.map(serde_json::to_string).transpose()?;
+    let parts = [("reasons", said(reasons, "[]")), ("cause", cause), ("data", said(data, "{}"))];
+    let fields: Vec<String> =
+        parts.into_iter().filter_map(|(name, text)| Some(format!("\"{name}\":{}", text?))).collect();
+    Ok(if fields.is_empty() { String::new() } else { format!("{{{}}}", fields.join(",")) })
+}
+
+/// The bits of an id, whose prefix must be its kind's; a kind of a newer program is named by its bits alone.
+fn uuid(entity: &EntityLine) -> Result<Uuid, String> {
+    let Ok(kind) = Kind::parse(&entity.kind) else {
+        return Uuid::try_parse(&entity.id).map_err(|_| format!("{:?} is no id", entity.id));
+    };
+    match entity.id.parse::<EntityId>() {
+        Ok(id) if id.kind() == kind => Ok(id.uuid()),
+        Ok(_) => Err(format!("{} is not the id of a {kind}", entity.id)),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn hash(text: &str) -> Option<Hash> {
+    let digits: Vec<u8> =
+        text.chars().map(|c| c.to_digit(16).map(|digit| digit as u8)).collect::<Option<_>>()?;
+    let (pairs, rest) = digits.as_chunks::<2>();
+    let bytes: Vec<u8> = pairs.iter().map(|[high, low]| high << 4 | low).collect();
+    if rest.is_empty() { Hash::of(&bytes) } else { None }
+}
+
+fn malformed(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let told = text.rsplit_once(" at line ").map_or(text.as_str(), |(told, _)| told);
+    format!("{told}, at column {}", error.column())
+}

@@ -1,0 +1,245 @@
+//! The handle: commands go in, durable records come out, questions are answered beside.
+//!
+//! Invariant: one writer thread a process; it commits everything that is queued in one transaction, so many callers
+//! cost one sync. The queue is bounded: a caller waits instead of filling the memory. Deliberately absent: SQL.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use callboard_kernel::{Entity, EntityId, Moment};
+use callboard_lifecycle::Kind;
+
+use crate::engine::{Ask, Commit};
+use crate::error::{AppendError, OpenError, ReadError};
+use crate::record::Record;
+use crate::slot::{self, Ticket};
+use crate::sqlite::{Place, Reader, Writer};
+use crate::store::{Info, Job, Listing, Page, Receipt, Request, Scope, Stored};
+use crate::verify::{self, Report};
+
+/// How a store is opened.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// How long a writer waits for another process before it gives up.
+    pub busy_wait: Duration,
+    /// How many commands may wait; a caller beyond that waits itself.
+    pub queue_max: usize,
+    /// How many commands share one transaction at the most.
+    pub batch_max: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { busy_wait: Duration::from_secs(10), queue_max: 4096, batch_max: 512 }
+    }
+}
+
+/// A store, open for commands and questions. Clones share it; it closes when the last one is dropped.
+#[derive(Clone)]
+pub struct Ledger(Arc<Inside>);
+
+struct Inside {
+    path: PathBuf,
+    queue: Option<SyncSender<Job>>,
+    writer: Mutex<Option<JoinHandle<()>>>,
+    reader: Box<dyn Ask>,
+}
+
+impl Ledger {
+    /// Opens the store at `path`, making it if it is not there.
+    pub fn open(path: &Path, options: Options) -> Result<Self, OpenError> {
+        Self::open_place(Place::new(path, options.busy_wait), options)
+    }
+
+    /// Opens the store on a file system that was registered with SQLite under a name.
+    #[cfg(feature = "mutants")]
+    pub fn open_on(path: &Path, options: Options, vfs: &str) -> Result<Self, OpenError> {
+        Self::open_place(Place::new(path, options.busy_wait).on(vfs), options)
+    }
+
+    fn open_place(place: Place, options: Options) -> Result<Self, OpenError> {
+        let path = place.path.clone();
+        let mut writer = Writer::new(place.clone())?;
+        let (queue, jobs) = sync_channel(options.queue_max);
+        let thread = std::thread::Builder::new().name("ledger-writer".to_owned());
+        let handle = thread
+            .spawn(move || drain(&jobs, options.batch_max, |batch| writer.commit(batch)))
+            .map_err(|source| OpenError::Directory { path: path.clone(), source })?;
+        Ok(Self(Arc::new(Inside {
+            path,
+            queue: Some(queue),
+            writer: Mutex::new(Some(handle)),
+            reader: Box::new(Reader::new(place)),
+        })))
+    }
+
+    /// Queues a command; the ticket is answered when it is durable or refused.
+    pub fn submit(&self, request: Request) -> Ticket {
+        let (reply, ticket) = slot::pair();
+        if let Some(queue) = &self.0.queue {
+            // If the writer is gone the job comes back and its reply, dropped, says that the ledger is closed.
+            drop(queue.send(Job::new(request, reply)));
+        }
+        ticket
+    }
+
+    /// Records a command, or says why not; returns after the sync.
+    pub fn append(&self, request: Request) -> Result<Receipt, AppendError> {
+        self.submit(request).wait()
+    }
+
+    /// The sequence number of the newest record; 0 if there is none.
+    pub fn head(&self) -> Result<u64, ReadError> {
+        self.0.reader.head()
+    }
+
+    /// One entity as it stands.
+    pub fn entity(&self, id: EntityId) -> Result<Option<Stored>, ReadError> {
+        self.0.reader.entity(id)
+    }
+
+    /// One entity as it stood after the record `seq`: the same fold, over the records up to there.
+    pub fn entity_at(&self, id: EntityId, seq: u64) -> Result<Option<Stored>, ReadError> {
+        let mut stored: Option<Stored> = None;
+        let page = Page { after: 0, limit: usize::MAX, scope: Scope::Entity(id) };
+        for record in self.records(page)?.into_iter().take_while(|record| record.seq <= seq) {
+            let entity = stored.get_or_insert_with(|| Stored::unborn(id));
+            entity.follow(&record)?;
+        }
+        Ok(stored)
+    }
+
+    /// Entities as they stand, newest first.
+    pub fn entities(&self, listing: Listing) -> Result<Vec<Stored>, ReadError> {
+        self.0.reader.entities(listing)
+    }
+
+    /// Entities as they stood after the record `seq`, newest first.
+    pub fn entities_at(&self, listing: Listing, seq: u64) -> Result<Vec<Stored>, ReadError> {
+        let mut folded = self.fold(seq)?;
+        folded.retain(|stored| {
+            let Entity { state, ended_at, .. } = &stored.entity;
+            listing.kind.is_none_or(|kind| kind == state.id.kind()) && (listing.ended || ended_at.is_none())
+        });
+        folded.sort_by_key(|stored| std::cmp::Reverse(stored.entity.state.id.uuid()));
+        if listing.limit > 0 {
+            folded.truncate(listing.limit);
+        }
+        Ok(folded)
+    }
+
+    /// What needs somebody by what is stored, the most urgent and oldest first.
+    pub fn attention(&self, limit: usize) -> Result<Vec<Stored>, ReadError> {
+        self.0.reader.attention(limit)
+    }
+
+    /// Records in the order of the log.
+    pub fn records(&self, page: Page) -> Result<Vec<Record>, ReadError> {
+        self.0.reader.records(page)
+    }
+
+    /// The newest record decided at or before a moment.
+    pub fn seq_at(&self, moment: Moment) -> Result<u64, ReadError> {
+        self.0.reader.seq_at(moment)
+    }
+
+    /// The ids of a kind whose bits lie between two bounds.
+    pub fn between(
+        &self,
+        kind: Kind,
+        low: u128,
+        high: u128,
+        limit: usize,
+    ) -> Result<Vec<EntityId>, ReadError> {
+        self.0.reader.between(kind, low, high, limit)
+    }
+
+    /// Checks the whole log: hashes, versions, edges, checkpoints and views.
+    pub fn verify(&self) -> Result<Report, ReadError> {
+        verify::verify(self.0.reader.as_ref())
+    }
+
+    /// Drops the views and folds them anew from the log.
+    pub fn rebuild(&self) -> Result<(), ReadError> {
+        self.0.reader.rebuild(&self.fold(u64::MAX)?)
+    }
+
+    /// What the store says of itself.
+    pub fn info(&self) -> Result<Info, ReadError> {
+        self.0.reader.info()
+    }
+
+    /// Copies the store as it is at one moment, while others write.
+    pub fn backup(&self, to: &Path) -> Result<(), ReadError> {
+        self.0.reader.backup(to)
+    }
+
+    /// Is the database itself sound? `None` means yes.
+    pub fn integrity(&self) -> Result<Option<String>, ReadError> {
+        self.0.reader.integrity()
+    }
+
+    /// Gives back the space that is not needed.
+    pub fn vacuum(&self) -> Result<(), ReadError> {
+        self.0.reader.vacuum()
+    }
+
+    pub(crate) fn reader(&self) -> &dyn Ask {
+        self.0.reader.as_ref()
+    }
+
+    /// Where the store is.
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// Every entity as it stood after the record `seq`, folded from the log.
+    pub(crate) fn fold(&self, seq: u64) -> Result<Vec<Stored>, ReadError> {
+        let mut folded = std::collections::HashMap::new();
+        let mut after = 0;
+        loop {
+            let records = self.records(Page { after, limit: FOLD_PAGE, scope: Scope::All })?;
+            let Some(last) = records.last() else { break };
+            after = last.seq;
+            for record in records.iter().take_while(|record| record.seq <= seq) {
+                let id = record.id()?;
+                folded.entry(id).or_insert_with(|| Stored::unborn(id)).follow(record)?;
+            }
+            if after >= seq {
+                break;
+            }
+        }
+        Ok(folded.into_values().collect())
+    }
+}
+
+/// Records held in memory at once while folding.
+const FOLD_PAGE: usize = 10_000;
+
+/// Takes the first job and everything that is queued behind it, up to the limit, until every sender is gone.
+fn drain(jobs: &Receiver<Job>, batch_max: usize, mut commit: impl FnMut(Vec<Job>)) {
+    while let Ok(first) = jobs.recv() {
+        let mut batch = vec![first];
+        while batch.len() < batch_max
+            && let Ok(next) = jobs.try_recv()
+        {
+            batch.push(next);
+        }
+        commit(batch);
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        drop(self.queue.take());
+        let handle = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(handle) = handle
+            && handle.join().is_err()
+        {
+            // The writer's panic was printed when it happened; there is nobody left to tell.
+        }
+    }
+}

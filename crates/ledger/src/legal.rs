@@ -1,0 +1,41 @@
+//! The legal edges as rows, for the database to check by itself.
+//!
+//! Invariant: generated from the machines, so the database and the kernel refuse the same moves. Rows are added and
+//! never taken away: an old log stays legal for ever.
+
+use callboard_lifecycle::{Lifecycle, MACHINES};
+
+/// One row of the table of legal edges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LegalEdge {
+    pub(crate) kind: &'static str,
+    pub(crate) from_state: &'static str,
+    pub(crate) via: &'static str,
+    pub(crate) to_state: &'static str,
+}
+
+/// Every legal edge of every machine: creations, transitions by trigger, and observations, which stay where they are.
+pub(crate) fn edges() -> Vec<LegalEdge> {
+    let mut all = Vec::new();
+    for machine in MACHINES {
+        let kind = machine.kind.word().name;
+        for state in 0..machine.states.len() as u8 {
+            let name = Lifecycle::new(machine.kind, state).name();
+            if machine.start.has(state) {
+                all.push(LegalEdge { kind, from_state: "", via: "created", to_state: name });
+            }
+            all.push(LegalEdge { kind, from_state: name, via: "observed", to_state: name });
+        }
+        for row in machine.rows {
+            for trigger in row.trigger_list() {
+                all.push(LegalEdge {
+                    kind,
+                    from_state: machine.state_name(row.from),
+                    via: machine.triggers[trigger as usize].name,
+                    to_state: machine.state_name(row.to),
+                });
+            }
+        }
+    }
+    all
+}

@@ -1,0 +1,35 @@
+//! Appends durably and reads in order; the views live beside the log.
+//!
+//! Invariant: an acknowledged record is on the disk, continues its entity, and is covered by a hash; the views are
+//! what folding the log gives, and commit with it. Deliberately absent: deciding. Every command goes through the
+//! kernel's `decide` inside the transaction that records it.
+
+mod batch;
+mod body;
+mod checkpoint;
+mod engine;
+mod error;
+mod export;
+mod fold;
+mod import;
+mod ledger;
+mod legal;
+mod record;
+mod slot;
+mod sqlite;
+mod store;
+mod verify;
+
+#[cfg(feature = "mutants")]
+pub mod mutant;
+#[cfg(not(feature = "mutants"))]
+mod mutant;
+
+pub use error::{AppendError, Fault, OpenError, ReadError};
+pub use export::{ExportError, Exported, Range};
+pub use import::{ImportError, Imported};
+pub use ledger::{Ledger, Options};
+pub use record::{Hash, Record, Unreadable};
+pub use slot::Ticket;
+pub use store::{Info, Listing, Page, Receipt, Request, Scope, Stored};
+pub use verify::{Problem, Report};

@@ -1,0 +1,229 @@
+//! Opening a SQLite store: where it is, how it is synced, and which format it has.
+//!
+//! Invariant: every connection that can write has WAL, `synchronous=FULL` and a bounded wait; a format this program
+//! does not know is refused before anything is touched.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+
+use crate::error::OpenError;
+use crate::{legal, mutant};
+
+/// The newest format this program knows: the number of the last migration.
+pub(super) const FORMAT: i64 = 1;
+
+/// Older ones can corrupt a WAL that two connections write or checkpoint.
+const SQLITE_MIN: i32 = 3_051_003;
+
+mod embedded {
+    refinery::embed_migrations!("src/sqlite/migrations");
+}
+
+/// Where a store is and how long a writer waits for another.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) path: PathBuf,
+    busy_wait: Duration,
+    /// The file system, if it is not the usual one.
+    #[cfg(feature = "mutants")]
+    vfs: Option<String>,
+}
+
+impl Place {
+    pub(crate) fn new(path: &Path, busy_wait: Duration) -> Self {
+        Self {
+            path: path.to_owned(),
+            busy_wait,
+            #[cfg(feature = "mutants")]
+            vfs: None,
+        }
+    }
+
+    /// The same place on a file system that can be made to fail.
+    #[cfg(feature = "mutants")]
+    pub(crate) fn on(self, vfs: &str) -> Self {
+        Self { vfs: Some(vfs.to_owned()), ..self }
+    }
+
+    /// Opens the store for writing, making it or bringing its format up to date if need be.
+    pub(crate) fn open(&self) -> Result<Connection, OpenError> {
+        if rusqlite::version_number() < SQLITE_MIN {
+            return Err(OpenError::OldSqlite { found: rusqlite::version(), needed: "3.51.3" });
+        }
+        if let Some(directory) = self.path.parent() {
+            std::fs::create_dir_all(directory)
+                .map_err(|source| OpenError::Directory { path: self.path.clone(), source })?;
+        }
+        let fail = |source| self.database(source);
+        let mut connection = self.touch(OpenFlags::default()).map_err(fail)?;
+        let found = format(&connection).map_err(fail)?;
+        if found > FORMAT {
+            return Err(OpenError::Newer { path: self.path.clone(), found, known: FORMAT });
+        }
+        if found < FORMAT {
+            self.migrate(&mut connection)?;
+        } else {
+            configure(&connection).map_err(fail)?;
+        }
+        Ok(connection)
+    }
+
+    /// Opens the store for reading only.
+    pub(crate) fn open_reader(&self) -> Result<Connection, rusqlite::Error> {
+        let connection = self.connect(OpenFlags::default())?;
+        connection.pragma_update(None, "query_only", true)?;
+        Ok(connection)
+    }
+
+    /// Opens a store whose format is known to be right for writing.
+    pub(super) fn open_writer(&self) -> Result<Connection, rusqlite::Error> {
+        self.connect(OpenFlags::default())
+    }
+
+    fn connect(&self, flags: OpenFlags) -> Result<Connection, rusqlite::Error> {
+        let connection = self.touch(flags)?;
+        configure(&connection)?;
+        Ok(connection)
+    }
+
+    /// Opens the database and changes nothing about it.
+    fn touch(&self, flags: OpenFlags) -> Result<Connection, rusqlite::Error> {
+        #[cfg(feature = "mutants")]
+        let connection = match &self.vfs {
+            Some(vfs) => Connection::open_with_flags_and_vfs(&self.path, flags, vfs.as_str())?,
+            None => Connection::open_with_flags(&self.path, flags)?,
+        };
+        #[cfg(not(feature = "mutants"))]
+        let connection = Connection::open_with_flags(&self.path, flags)?;
+        connection.busy_timeout(self.busy_wait)?;
+        Ok(connection)
+    }
+
+    /// The format number comes last: after a kill in between, the next open finds the old one and does the rest.
+    fn migrate(&self, connection: &mut Connection) -> Result<(), OpenError> {
+        // A lock outside the database keeps two first starts from migrating at once.
+        let fail = |source| OpenError::Migrate { path: self.path.clone(), source: Box::new(source) };
+        let held = Lock::take(&self.path)
+            .map_err(|source| OpenError::Directory { path: self.path.clone(), source })?;
+        // Two that turn a fresh store to WAL at once would not wait for each other: one of them would fail.
+        configure(connection).map_err(|source| self.database(source))?;
+        let number = |connection: &Connection| {
+            connection.pragma_update(None, "user_version", FORMAT).map_err(|source| self.database(source))
+        };
+        #[cfg(feature = "mutants")]
+        points_inside(connection, true).map_err(|source| self.database(source))?;
+        if mutant::removed("number_the_format_last") {
+            number(connection)?;
+        }
+        embedded::migrations::runner().set_grouped(true).run(connection).map_err(fail)?;
+        mutant::point("migrate");
+        sync_legal(connection).map_err(|source| self.database(source))?;
+        mutant::point("migrate");
+        number(connection)?;
+        mutant::point("migrate");
+        #[cfg(feature = "mutants")]
+        points_inside(connection, false).map_err(|source| self.database(source))?;
+        drop(held);
+        Ok(())
+    }
+
+    pub(crate) fn database(&self, source: rusqlite::Error) -> OpenError {
+        OpenError::Database { path: self.path.clone(), source }
+    }
+}
+
+/// How every connection works that may write.
+fn configure(connection: &Connection) -> Result<(), rusqlite::Error> {
+    connection.pragma_update(None, "synchronous", synchronous())?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
+    // Without this, a statement that a partial index might serve is planned anew for every value bound to it.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    Ok(())
+}
+
+/// Every commit is synced before it is answered.
+fn synchronous() -> &'static str {
+    if mutant::removed("sync_before_answer") {
+        "OFF"
+    } else if mutant::removed("sync_every_commit") {
+        "NORMAL"
+    } else {
+        "FULL"
+    }
+}
+
+/// Page cache of one connection.
+const CACHE_KIB: i64 = 16 * 1024;
+/// More than there are statements.
+const STATEMENTS_MAX: usize = 64;
+
+/// The format of the store; one that is closed right after this is left as it was, its WAL included.
+fn format(connection: &Connection) -> Result<i64, rusqlite::Error> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    let found = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if found <= FORMAT {
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+    }
+    Ok(found)
+}
+
+/// Leaves no doubt about what a failed commit left behind. What it wrote can be readable without being on the disk, and
+/// a system that failed to sync it may never try again; or it can lie unread at the end of the WAL and come back with
+/// the next recovery. So everything that can be read is copied into the database and synced, and a commit of its own
+/// begins the WAL anew.
+pub(super) fn settle(connection: &Connection) -> Result<(), rusqlite::Error> {
+    let busy: bool = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+    if busy {
+        let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY);
+        return Err(rusqlite::Error::SqliteFailure(code, Some("a reader keeps the WAL".to_owned())));
+    }
+    fence(connection)
+}
+
+/// A change that changes nothing, so that its commit syncs everything in the WAL before it.
+pub(super) fn fence(connection: &Connection) -> Result<(), rusqlite::Error> {
+    connection.pragma_update(None, "user_version", FORMAT)
+}
+
+/// Adds the edges the store does not know yet; none is ever taken away.
+pub(crate) fn sync_legal(connection: &mut Connection) -> Result<(), rusqlite::Error> {
+    let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    {
+        let mut insert = transaction.prepare("INSERT OR IGNORE INTO legal VALUES (?1, ?2, ?3, ?4)")?;
+        for edge in legal::edges() {
+            insert.execute((edge.kind, edge.from_state, edge.via, edge.to_state))?;
+        }
+    }
+    transaction.commit()
+}
+
+/// Lets the process end inside of a statement of the migration too.
+#[cfg(feature = "mutants")]
+fn points_inside(connection: &mut Connection, on: bool) -> Result<(), rusqlite::Error> {
+    /// About as many as the shortest statement of a migration has.
+    const INSTRUCTIONS: i32 = 20;
+    let point = || {
+        mutant::point("migrate");
+        false
+    };
+    connection.progress_handler(if on { INSTRUCTIONS } else { 0 }, on.then_some(point))
+}
+
+/// A lock file beside the store; the lock ends with the process that holds it.
+struct Lock(#[expect(dead_code, reason = "held until it is dropped")] std::fs::File);
+
+impl Lock {
+    fn take(store: &Path) -> std::io::Result<Self> {
+        let mut name = store.as_os_str().to_owned();
+        name.push(".migrate");
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(PathBuf::from(name))?;
+        file.lock()?;
+        Ok(Self(file))
+    }
+}

@@ -1,0 +1,12 @@
+//! The embedded engine: SQLite in WAL mode with a sync before every acknowledgement.
+
+mod columns;
+mod connect;
+mod exchange;
+mod maintain;
+mod reader;
+mod writer;
+
+pub(crate) use connect::Place;
+pub(crate) use reader::Reader;
+pub(crate) use writer::Writer;

@@ -1,0 +1,216 @@
+//! Readers: each question is answered on one snapshot, beside the writer and without waiting for it.
+//!
+//! Invariant: a read never changes the store and never sees half a transaction.
+
+use std::sync::{Mutex, PoisonError};
+
+use callboard_kernel::{EntityId, Moment};
+use callboard_lifecycle::{Kind, Words};
+use rusqlite::{Connection, OptionalExtension};
+
+use super::connect::Place;
+use super::{columns, exchange, maintain};
+use crate::checkpoint::{Checkpoint, Seal};
+use crate::engine::Ask;
+use crate::error::ReadError;
+use crate::export::Legacy;
+use crate::import::{ImportError, Imported, Lines};
+use crate::record::Record;
+use crate::store::{Info, Listing, Page, Scope, Stored};
+use crate::verify::Problem;
+
+/// Connections beyond this many are closed after use.
+const IDLE_MAX: usize = 8;
+
+/// Answers questions about a store.
+pub(crate) struct Reader {
+    place: Place,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl Reader {
+    pub(crate) const fn new(place: Place) -> Self {
+        Self { place, idle: Mutex::new(Vec::new()) }
+    }
+
+    /// Runs `ask` on one snapshot.
+    pub(crate) fn with<T>(
+        &self,
+        ask: impl FnOnce(&Connection) -> Result<T, ReadError>,
+    ) -> Result<T, ReadError> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let connection = match idle {
+            Some(connection) => connection,
+            None => self.place.open_reader()?,
+        };
+        let answer = {
+            let snapshot = connection.unchecked_transaction()?;
+            ask(&snapshot)?
+        };
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < IDLE_MAX {
+            idle.push(connection);
+        }
+        Ok(answer)
+    }
+}
+
+impl Ask for Reader {
+    fn head(&self) -> Result<u64, ReadError> {
+        self.with(head)
+    }
+
+    fn entity(&self, id: EntityId) -> Result<Option<Stored>, ReadError> {
+        self.with(|connection| {
+            let sql = format!("SELECT {} WHERE e.id = ?1", columns::STORED);
+            let mut statement = connection.prepare_cached(&sql)?;
+            let mut rows = statement.query([id.uuid().as_bytes()])?;
+            rows.next()?.map(columns::stored).transpose()
+        })
+    }
+
+    fn entities(&self, listing: Listing) -> Result<Vec<Stored>, ReadError> {
+        let live = if listing.ended { "" } else { "AND e.ended_at IS NULL" };
+        let sql = format!(
+            "SELECT {} WHERE (?1 IS NULL OR e.kind = ?1) {live} ORDER BY e.id DESC LIMIT ?2",
+            columns::STORED
+        );
+        let limit = if listing.limit == 0 { -1 } else { listing.limit as i64 };
+        self.with(|connection| {
+            let mut statement = connection.prepare_cached(&sql)?;
+            let rows = statement.query((listing.kind.map(Kind::name), limit))?;
+            collect(rows, columns::stored)
+        })
+    }
+
+    /// The most urgent first, the oldest first among equals.
+    fn attention(&self, limit: usize) -> Result<Vec<Stored>, ReadError> {
+        self.with(|connection| {
+            let sql =
+                format!("SELECT {} WHERE e.rank < 2 ORDER BY e.rank, e.entered_at LIMIT ?1", columns::STORED);
+            let mut statement = connection.prepare_cached(&sql)?;
+            collect(statement.query([limit as i64])?, columns::stored)
+        })
+    }
+
+    fn records(&self, page: Page) -> Result<Vec<Record>, ReadError> {
+        let (scope, id) = match page.scope {
+            Scope::All => ("?2 IS NULL", None),
+            Scope::Entity(id) => ("entity = ?2", Some(*id.uuid().as_bytes())),
+        };
+        let sql = format!(
+            "SELECT {} FROM ledger WHERE seq > ?1 AND {scope} ORDER BY seq LIMIT ?3",
+            columns::RECORD
+        );
+        self.with(|connection| {
+            let mut statement = connection.prepare_cached(&sql)?;
+            let limit = i64::try_from(page.limit).unwrap_or(i64::MAX);
+            collect(statement.query((page.after as i64, id, limit))?, columns::record)
+        })
+    }
+
+    /// The newest record decided at or before a moment; the ledger's time never runs backwards, so this can be
+    /// searched by halves.
+    fn seq_at(&self, moment: Moment) -> Result<u64, ReadError> {
+        self.with(|connection| {
+            let (mut low, mut high) = (0, head(connection)?);
+            let mut statement = connection.prepare_cached("SELECT at FROM ledger WHERE seq = ?1")?;
+            while low < high {
+                let middle = low + (high - low).div_ceil(2);
+                let at: i64 = statement.query_row([middle as i64], |row| row.get(0))?;
+                if Moment::from_micros(at) <= moment { low = middle } else { high = middle - 1 }
+            }
+            Ok(low)
+        })
+    }
+
+    /// The ids whose bits lie between two bounds: all that begin with what somebody typed.
+    fn between(&self, kind: Kind, low: u128, high: u128, limit: usize) -> Result<Vec<EntityId>, ReadError> {
+        self.with(|connection| {
+            let sql = "SELECT id FROM entity WHERE id BETWEEN ?1 AND ?2 AND kind = ?3 ORDER BY id LIMIT ?4";
+            let mut statement = connection.prepare_cached(sql)?;
+            let rows = statement.query((low.to_be_bytes(), high.to_be_bytes(), kind.name(), limit as i64))?;
+            collect(rows, |row| Ok(EntityId::new(kind, columns::uuid(row, 0)?)))
+        })
+    }
+
+    fn checkpoints(&self) -> Result<Vec<Checkpoint>, ReadError> {
+        self.with(|connection| {
+            let sql = format!("SELECT {} FROM checkpoint ORDER BY seq", columns::CHECKPOINT);
+            let mut statement = connection.prepare_cached(&sql)?;
+            collect(statement.query([])?, columns::checkpoint)
+        })
+    }
+
+    fn each_record(
+        &self,
+        after: u64,
+        last: u64,
+        each: &mut dyn FnMut(Record) -> Result<(), ReadError>,
+    ) -> Result<(), ReadError> {
+        self.with(|connection| maintain::each_record(connection, after, last, each))
+    }
+
+    fn before(&self, record: &Record) -> Result<Option<Record>, ReadError> {
+        self.with(|connection| maintain::before(connection, record))
+    }
+
+    fn view_problems(&self, limit: usize) -> Result<Vec<Problem>, ReadError> {
+        self.with(|connection| maintain::view_problems(connection, limit))
+    }
+
+    fn rebuild(&self, folded: &[Stored]) -> Result<(), ReadError> {
+        maintain::rebuild(&mut self.place.open_writer()?, folded)
+    }
+
+    fn info(&self) -> Result<Info, ReadError> {
+        self.with(|connection| maintain::info(connection, &self.place.path))
+    }
+
+    fn backup(&self, to: &std::path::Path) -> Result<(), ReadError> {
+        maintain::backup(&self.place.open_reader()?, to)
+    }
+
+    fn integrity(&self) -> Result<Option<String>, ReadError> {
+        maintain::integrity(&self.place.open_reader()?)
+    }
+
+    fn vacuum(&self) -> Result<(), ReadError> {
+        exchange::vacuum(&self.place.open_writer()?)
+    }
+
+    fn import(&self, lines: &mut Lines<'_>) -> Result<Imported, ImportError> {
+        let key = |error| ReadError::File(std::io::Error::other(error));
+        let seal = Seal::beside(&self.place.path).map_err(key)?;
+        let mut connection = self.place.open_writer().map_err(ReadError::from)?;
+        exchange::import(&mut connection, &seal, lines)
+    }
+
+    fn legacy(&self) -> Result<Vec<Legacy>, ReadError> {
+        self.with(exchange::legacy)
+    }
+
+    fn legacy_count(&self) -> Result<u64, ReadError> {
+        self.with(exchange::legacy_count)
+    }
+}
+
+fn head(connection: &Connection) -> Result<u64, ReadError> {
+    let seq: Option<i64> = connection
+        .prepare_cached("SELECT max(seq) FROM ledger")?
+        .query_row([], |row| row.get(0))
+        .optional()?
+        .flatten();
+    Ok(seq.unwrap_or(0) as u64)
+}
+
+fn collect<T>(
+    mut rows: rusqlite::Rows<'_>,
+    read: impl Fn(&rusqlite::Row<'_>) -> Result<T, ReadError>,
+) -> Result<Vec<T>, ReadError> {
+    let mut all = Vec::new();
+    while let Some(row) = rows.next()? {
+        all.push(read(row)?);
+    }
+    Ok(all)
+}

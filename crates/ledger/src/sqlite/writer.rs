@@ -1,0 +1,424 @@
+//! The one writer of a process: decides and records everything that is queued in one transaction.
+//!
+//! Invariant: nobody is answered before the sync. Whatever another process wrote is seen before the next decision. A
+//! failed sync is never retried: the connection is dropped, the store reopened and settled, and what is there is read
+//! back; until that works every command is refused.
+//! Deliberately absent: the queue and the answers; `ledger` has those.
+
+use callboard_kernel::{EntityId, Event, EventType, Moment};
+use callboard_lifecycle::Words;
+use rusqlite::{Connection, ErrorCode, OptionalExtension};
+
+use super::columns;
+use super::connect::{Place, fence, settle};
+use crate::batch::{Judged, Seen, Standing, Verdict};
+use crate::checkpoint::{RECORDS_BETWEEN, Root, Seal};
+use crate::engine::Commit;
+use crate::error::{Fault, OpenError, ReadError, chain};
+use crate::mutant;
+use crate::record::{Hash, Record};
+use crate::store::{Job, Receipt, Stored};
+
+/// The writer of one process.
+pub(crate) struct Writer {
+    place: Place,
+    seal: Seal,
+    open: Option<Open>,
+}
+
+/// What is known while the connection lives.
+struct Open {
+    connection: Connection,
+    standing: Standing,
+    /// Changes when another connection has committed.
+    data_version: i64,
+    /// It has synced the WAL, and with it whatever an earlier process left there unsynced.
+    synced: bool,
+}
+
+impl Writer {
+    pub(crate) fn new(place: Place) -> Result<Self, OpenError> {
+        let connection = place.open()?;
+        let seal = Seal::beside(&place.path)?;
+        Ok(Self { open: Some(Open::new(connection)), place, seal })
+    }
+
+    fn alone(&mut self, job: &Job) -> Verdict {
+        match self.attempt(std::slice::from_ref(job)) {
+            Ok(mut verdicts) => verdicts.pop().unwrap_or(Err(Fault::Closed.into())),
+            Err(upset) => Err(upset.fault().into()),
+        }
+    }
+
+    fn attempt(&mut self, jobs: &[Job]) -> Result<Vec<Verdict>, Upset> {
+        if self.open.is_none() {
+            self.open = Some(self.reopen().map_err(|error| Upset::Fault(refusal(&error)))?);
+        }
+        let Some(open) = &mut self.open else { unreachable!("BUG: it was opened above") };
+        let mut verdicts = Vec::with_capacity(jobs.len());
+        let result = open.transact(jobs, &self.seal, &mut verdicts);
+        match result {
+            Ok(()) => Ok(verdicts),
+            Err(Broken::Before(error)) => {
+                open.forget();
+                Err(classify(error))
+            }
+            Err(Broken::Commit(_)) if mutant::removed("stop_after_failed_sync") => Ok(verdicts),
+            Err(Broken::Commit(error)) => Ok(self.read_back(verdicts, &error)),
+        }
+    }
+
+    /// The commit failed: only what is found in a fresh connection counts, and only after it was settled. The jobs
+    /// shared one transaction, so all of them share its fate, and a refusal that was decided inside it means nothing.
+    fn read_back(&mut self, verdicts: Vec<Verdict>, error: &rusqlite::Error) -> Vec<Verdict> {
+        let newest = verdicts.iter().flatten().map(|receipt| &receipt.record).max_by_key(|record| record.seq);
+        self.open = None;
+        let Some((seq, hash)) = newest.map(|record| (record.seq, record.hash)) else { return verdicts };
+        let found = self.reopen().and_then(|open| {
+            let found = hash_at(&open.connection, seq).map_err(|source| self.place.database(source))?;
+            self.open = Some(open);
+            Ok(found)
+        });
+        let fault = match found {
+            Ok(found) if found == Some(hash) => return verdicts,
+            // A write that found no room has not written the end of its transaction, where files are written in place.
+            Ok(_) | Err(_) if is_full(error) => Fault::Full,
+            Ok(_) => Fault::NotWritten(error.to_string()),
+            Err(again) => Fault::Unknown(format!("{error}; then {}", chain(&again))),
+        };
+        verdicts.iter().map(|_| Err(fault.clone().into())).collect()
+    }
+
+    /// Opens the store after a failure.
+    fn reopen(&self) -> Result<Open, OpenError> {
+        let connection = self.place.open()?;
+        if !mutant::removed("settle_after_failure") {
+            settle(&connection).map_err(|source| self.place.database(source))?;
+        }
+        Ok(Open::new(connection))
+    }
+}
+
+impl Commit for Writer {
+    fn commit(&mut self, jobs: Vec<Job>) {
+        let verdicts = match self.attempt(&jobs) {
+            Ok(verdicts) => verdicts,
+            // One of them upset the database: each gets its own transaction, so only that one fails.
+            Err(Upset::Statement) if jobs.len() > 1 => jobs.iter().map(|job| self.alone(job)).collect(),
+            Err(upset) => jobs.iter().map(|_| Err(upset.fault().into())).collect(),
+        };
+        for (job, verdict) in jobs.into_iter().zip(verdicts) {
+            job.reply.answer(verdict);
+        }
+    }
+}
+
+/// Why a transaction did not end well.
+enum Broken {
+    /// Before the commit; it was rolled back.
+    Before(ReadError),
+    /// In the commit; nobody knows yet.
+    Commit(rusqlite::Error),
+}
+
+impl<E: Into<ReadError>> From<E> for Broken {
+    fn from(error: E) -> Self {
+        Self::Before(error.into())
+    }
+}
+
+/// Why a batch was not recorded.
+enum Upset {
+    /// The database refused one statement; the others may be fine.
+    Statement,
+    /// The world failed for all of them.
+    Fault(Fault),
+}
+
+impl Upset {
+    fn fault(&self) -> Fault {
+        match self {
+            Self::Statement => Fault::Corrupt("the database refused a record the kernel allowed".to_owned()),
+            Self::Fault(fault) => fault.clone(),
+        }
+    }
+}
+
+fn classify(error: ReadError) -> Upset {
+    let ReadError::Sqlite(error) = error else { return Upset::Fault(Fault::Corrupt(chain(&error))) };
+    let fault = match error.sqlite_error_code() {
+        Some(ErrorCode::ConstraintViolation) => return Upset::Statement,
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Fault::Busy,
+        Some(ErrorCode::DiskFull) => Fault::Full,
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+            Fault::ReadOnly(error.to_string())
+        }
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Fault::Corrupt(error.to_string()),
+        Some(_) | None => Fault::NotWritten(error.to_string()),
+    };
+    Upset::Fault(fault)
+}
+
+/// Why nothing is written while the store cannot be reopened.
+fn refusal(error: &OpenError) -> Fault {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        match error.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error_code) {
+            Some(ErrorCode::DiskFull) => return Fault::Full,
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => return Fault::Busy,
+            Some(_) | None => cause = error.source(),
+        }
+    }
+    Fault::ReadOnly(chain(error))
+}
+
+fn is_full(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DiskFull)
+}
+
+fn hash_at(connection: &Connection, seq: u64) -> Result<Option<Hash>, rusqlite::Error> {
+    let bytes: Option<Vec<u8>> = connection
+        .query_row("SELECT hash FROM ledger WHERE seq = ?1", [seq as i64], |row| row.get(0))
+        .optional()?;
+    Ok(bytes.and_then(|bytes| Hash::of(&bytes)))
+}
+
+impl Open {
+    fn new(connection: Connection) -> Self {
+        Self { connection, standing: Standing::default(), data_version: -1, synced: false }
+    }
+
+    fn forget(&mut self) {
+        self.standing.forget();
+        self.data_version = -1;
+    }
+
+    fn transact(&mut self, jobs: &[Job], seal: &Seal, verdicts: &mut Vec<Verdict>) -> Result<(), Broken> {
+        mutant::point("before_begin");
+        if mutant::removed("answer_after_commit") && !self.connection.is_autocommit() {
+            self.connection.execute_batch("COMMIT")?;
+        }
+        self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        let done = self.inside(jobs, seal, verdicts);
+        if let Err(error) = done {
+            // Whatever the rollback says, the connection forgets; the first error is the one worth telling.
+            if self.connection.execute_batch("ROLLBACK").is_err() {
+                self.forget();
+            }
+            return Err(Broken::Before(error));
+        }
+        mutant::point("before_commit");
+        if mutant::removed("answer_after_commit") {
+            return Ok(());
+        }
+        let committed = self.connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
+        mutant::point("after_commit");
+        committed.map_err(Broken::Commit)?;
+        self.synced |= verdicts.iter().any(Result::is_ok);
+        Ok(())
+    }
+
+    fn inside(&mut self, jobs: &[Job], seal: &Seal, verdicts: &mut Vec<Verdict>) -> Result<(), ReadError> {
+        self.catch_up()?;
+        for job in jobs {
+            verdicts.push(self.one(job)?);
+        }
+        // A record that is repeated may have been left readable but unsynced by a process that crashed.
+        let mut taken = verdicts.iter().flatten().peekable();
+        if !self.synced
+            && taken.peek().is_some()
+            && taken.all(|receipt| receipt.repeated)
+            && !mutant::removed("sync_before_repeating")
+        {
+            fence(&self.connection)?;
+        }
+        checkpoint(&self.connection, seal, &mut self.standing.seen)
+    }
+
+    /// Sees what other processes wrote since the last look; inside the transaction, so nothing can slip in between.
+    fn catch_up(&mut self) -> Result<(), ReadError> {
+        let data_version: i64 =
+            self.connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?;
+        if data_version == self.data_version
+            || (self.data_version >= 0 && mutant::removed("look_before_deciding"))
+        {
+            return Ok(());
+        }
+        self.standing.forget();
+        self.standing.seen = look(&self.connection)?;
+        self.data_version = data_version;
+        Ok(())
+    }
+
+    fn one(&mut self, job: &Job) -> Result<Verdict, ReadError> {
+        let command = &job.request.command;
+        let earlier = match &command.key {
+            Some(key) if !mutant::removed("look_up_keys") => self.earlier(command.entity, key)?,
+            Some(_) | None => None,
+        };
+        self.warm(command.entity)?;
+        match self.standing.judge(job, earlier)? {
+            Judged::Answer(verdict) => Ok(verdict),
+            Judged::Write { record, event } => {
+                mutant::point("before_insert");
+                insert(&self.connection, &record)?;
+                if mutant::removed("view_in_the_same_transaction") {
+                    self.connection.execute_batch("COMMIT; BEGIN IMMEDIATE")?;
+                }
+                mutant::point("before_view");
+                view(&self.connection, self.standing.stored(command.entity), &event)?;
+                Ok(Ok(Receipt { record, repeated: false }))
+            }
+        }
+    }
+
+    fn earlier(&self, id: EntityId, key: &str) -> Result<Option<Record>, ReadError> {
+        let sql = format!("SELECT {} FROM ledger WHERE entity = ?1 AND key = ?2", columns::RECORD);
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let mut rows = statement.query((id.uuid().as_bytes(), key))?;
+        rows.next()?.map(columns::record).transpose()
+    }
+
+    /// Has the entity at hand, as the view says it stands.
+    fn warm(&mut self, id: EntityId) -> Result<(), ReadError> {
+        if self.standing.has(id) {
+            return Ok(());
+        }
+        let sql = format!("SELECT {} WHERE e.id = ?1", columns::STORED);
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let mut rows = statement.query([id.uuid().as_bytes()])?;
+        let stored = rows.next()?.map(columns::stored).transpose()?;
+        // The same bits under another kind are another id, and there is nothing under this one.
+        let own = stored.filter(|stored| stored.entity.state.id == id);
+        self.standing.warm(own.unwrap_or_else(|| Stored::unborn(id)));
+        Ok(())
+    }
+}
+
+/// Where the log ends and what the newest checkpoint covers.
+pub(super) fn look(connection: &Connection) -> Result<Seen, ReadError> {
+    let (seq, at) = connection
+        .prepare_cached("SELECT seq, at FROM ledger ORDER BY seq DESC LIMIT 1")?
+        .query_row([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
+        .optional()?
+        .unwrap_or_default();
+    let (checkpoint, root) = connection
+        .prepare_cached("SELECT seq, root FROM checkpoint ORDER BY seq DESC LIMIT 1")?
+        .query_row([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?)))
+        .optional()?
+        .unwrap_or_default();
+    Ok(Seen {
+        seq: seq as u64,
+        at: Moment::from_micros(at),
+        checkpoint: checkpoint as u64,
+        root: Hash::of(&root).unwrap_or(Hash::GENESIS),
+    })
+}
+
+/// Signs what no checkpoint covers yet, once there is enough of it.
+pub(super) fn checkpoint(connection: &Connection, seal: &Seal, seen: &mut Seen) -> Result<(), ReadError> {
+    if seen.seq - seen.checkpoint < RECORDS_BETWEEN {
+        return Ok(());
+    }
+    mutant::point("before_checkpoint");
+    let mut root = Root::after(seen.root);
+    {
+        let mut statement =
+            connection.prepare_cached("SELECT hash FROM ledger WHERE seq > ?1 ORDER BY seq")?;
+        let mut rows = statement.query([seen.checkpoint as i64])?;
+        while let Some(row) = rows.next()? {
+            root.add(columns::hash(row, 0)?);
+        }
+    }
+    let sealed = seal.sign(seen.seq, seen.at, root.finish());
+    connection
+        .prepare_cached(
+            "INSERT INTO checkpoint (seq, at, root, public_key, signature) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute((
+            sealed.seq as i64,
+            sealed.at.as_micros(),
+            sealed.root.0,
+            sealed.public_key,
+            sealed.signature.as_slice(),
+        ))?;
+    (seen.checkpoint, seen.root) = (sealed.seq, sealed.root);
+    mutant::point("after_checkpoint");
+    Ok(())
+}
+
+pub(super) fn insert(connection: &Connection, record: &Record) -> Result<(), rusqlite::Error> {
+    connection.prepare_cached(columns::INSERT_RECORD)?.execute((
+        record.seq as i64,
+        record.entity.as_bytes(),
+        record.version as i64,
+        record.at.as_micros(),
+        &record.kind,
+        &record.event_type,
+        &record.channel,
+        &record.from_state,
+        &record.via,
+        &record.to_state,
+        &record.actor_type,
+        &record.actor_id,
+        &record.key,
+        &record.body,
+        record.hash.0,
+    ))?;
+    Ok(())
+}
+
+/// Brings the view row of an entity to where the entity stands.
+fn view(connection: &Connection, stored: &Stored, event: &Event) -> Result<(), ReadError> {
+    if event.kind == EventType::Created {
+        return Ok(insert_entity(connection, stored)?);
+    }
+    let Stored { entity, state_seq, last_seq, head } = stored;
+    let micros = |moment: Option<Moment>| moment.map(Moment::as_micros);
+    let id = entity.state.id.uuid();
+    let changed = connection.prepare_cached(columns::UPDATE_ENTITY)?.execute((
+        event.to.name(),
+        entity.state.version as i64,
+        micros(entity.started_at),
+        micros(entity.entered_at),
+        micros(entity.ended_at),
+        micros(entity.last_activity_at),
+        *state_seq as i64,
+        *last_seq as i64,
+        stored.rank() as i64,
+        head.0,
+        id.as_bytes(),
+    ))?;
+    if changed != 1 {
+        return Err(crate::record::Unreadable::Size("the view of an entity").into());
+    }
+    if !event.data.is_empty() {
+        let facts = stored.facts_text();
+        connection.prepare_cached(columns::UPDATE_FACTS)?.execute((facts, stored.parent(), id.as_bytes()))?;
+    }
+    Ok(())
+}
+
+/// Writes the view row of an entity for the first time, or anew in a rebuild.
+pub(super) fn insert_entity(connection: &Connection, stored: &Stored) -> Result<(), rusqlite::Error> {
+    let Stored { entity, state_seq, last_seq, head } = stored;
+    let micros = |moment: Option<Moment>| moment.map(Moment::as_micros);
+    connection.prepare_cached(columns::INSERT_ENTITY)?.execute((
+        entity.state.id.uuid().as_bytes(),
+        entity.state.id.kind().name(),
+        entity.state.lifecycle.map_or("", |state| state.name()),
+        entity.state.version as i64,
+        micros(entity.created_at),
+        micros(entity.started_at),
+        micros(entity.entered_at),
+        micros(entity.ended_at),
+        micros(entity.last_activity_at),
+        *state_seq as i64,
+        *last_seq as i64,
+        stored.rank() as i64,
+        stored.parent(),
+        stored.facts_text(),
+        head.0,
+    ))?;
+    Ok(())
+}

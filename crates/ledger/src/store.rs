@@ -1,0 +1,119 @@
+//! What goes in and what comes out, the same on every engine.
+
+use callboard_kernel::{Actor, Command, Entity, EntityId, Moment, Order};
+use callboard_lifecycle::Kind;
+
+use crate::body;
+use crate::record::{Hash, Record};
+use crate::slot::Reply;
+
+/// A command with who asks and when.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// What is asked for.
+    pub command: Command,
+    /// Who asks.
+    pub actor: Actor,
+    /// When; the ledger never lets its time run backwards.
+    pub now: Moment,
+    /// What led to it.
+    pub cause: Option<String>,
+}
+
+/// The answer to a command that was taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    /// The record, durable.
+    pub record: Record,
+    /// The same command had been recorded before, and this is its record.
+    pub repeated: bool,
+}
+
+/// A request on its way through the writer; its body is encoded by the caller, not by the one writer.
+pub(crate) struct Job {
+    pub(crate) request: Request,
+    pub(crate) body: String,
+    pub(crate) reply: Reply,
+}
+
+impl Job {
+    pub(crate) fn new(request: Request, reply: Reply) -> Self {
+        let (reasons, data) = match &request.command.order {
+            Order::Create(order) => (&order.reasons, &order.data),
+            Order::Transition(order) => (&order.reasons, &order.data),
+            Order::Observe(order) => (&order.reasons, &order.data),
+        };
+        let body = body::encode(reasons, request.cause.as_deref(), data);
+        Self { request, body, reply }
+    }
+}
+
+/// One entity with its place in the log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stored {
+    /// Everything its records say.
+    pub entity: Entity,
+    /// The record that put it into its state; its reasons are the entity's.
+    pub state_seq: u64,
+    /// Its newest record.
+    pub last_seq: u64,
+    /// The hash of its newest record.
+    pub head: Hash,
+}
+
+impl Stored {
+    /// An entity without a record.
+    pub(crate) const fn unborn(id: EntityId) -> Self {
+        Self { entity: Entity::unborn(id), state_seq: 0, last_seq: 0, head: Hash::GENESIS }
+    }
+}
+
+/// Which entities a listing shows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Listing {
+    /// Of this kind only.
+    pub kind: Option<Kind>,
+    /// Those that ended too.
+    pub ended: bool,
+    /// At most this many; 0 is no limit.
+    pub limit: usize,
+}
+
+/// Which records a page shows.
+#[derive(Clone, Copy, Debug)]
+pub struct Page {
+    /// After this sequence number.
+    pub after: u64,
+    /// At most this many.
+    pub limit: usize,
+    /// Of this entity only.
+    pub scope: Scope,
+}
+
+/// Whose records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Everybody's.
+    All,
+    /// One entity's.
+    Entity(EntityId),
+}
+
+/// What a store says of itself.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Info {
+    /// The engine and its version.
+    pub engine: String,
+    /// The format of the store.
+    pub format: i64,
+    /// How many records it has.
+    pub records: u64,
+    /// How many entities.
+    pub entities: u64,
+    /// How many of them have not ended.
+    pub live: u64,
+    /// How many checkpoints.
+    pub checkpoints: u64,
+    /// Bytes on disk.
+    pub bytes: u64,
+}

@@ -1,0 +1,181 @@
+//! What the pure model believes of one sequence of commands, without a store.
+//!
+//! Invariant: nothing but the kernel's `decide` and `apply` and a map of keys. It decides before the ledger answers
+//! and learns only one thing from the answer: the moment the ledger chose.
+
+use std::collections::HashMap;
+
+use callboard_kernel::{
+    Context, Decision, Entity, EntityId, Event, Moment, Refusal, RefusalCode, State, apply, decide,
+};
+use callboard_ledger::{AppendError, Receipt, Request};
+use uuid::Uuid;
+
+use crate::dice::Dice;
+use crate::wild::Wild;
+
+/// Entities in one sequence.
+const ENTITIES: u64 = 3;
+
+/// One sequence: its entities, and the dice that make its commands.
+pub(crate) struct Sequence {
+    pub(crate) number: u64,
+    pub(crate) sent: u64,
+    pub(crate) dice: Dice,
+    pub(crate) entities: Vec<Believed>,
+}
+
+/// What is believed of one entity.
+pub(crate) struct Believed {
+    /// Where it stands once everything that was sent is answered.
+    state: State,
+    keys: HashMap<String, Event>,
+    keyed: Vec<Request>,
+    /// What the answers so far say.
+    pub(crate) entity: Entity,
+    pub(crate) events: Vec<Event>,
+}
+
+/// What the model expects of one command.
+pub(crate) struct Expected {
+    pub(crate) entity: usize,
+    pub(crate) request: Request,
+    decision: Result<Decision, Box<Refusal>>,
+}
+
+impl Sequence {
+    pub(crate) fn new(number: u64, seed: u64, wild: &Wild) -> Self {
+        let mut dice = Dice::of(seed, number);
+        let entities = (0..ENTITIES)
+            .map(|at| {
+                let bits = u128::from(number) << 8 | u128::from(at) | 1 << 100;
+                let id = EntityId::new(wild.kind(&mut dice), Uuid::from_u128(bits));
+                Believed {
+                    state: State::unborn(id),
+                    keys: HashMap::new(),
+                    keyed: Vec::new(),
+                    entity: Entity::unborn(id),
+                    events: Vec::new(),
+                }
+            })
+            .collect();
+        Self { number, sent: 0, dice, entities }
+    }
+
+    /// Makes the next command and decides about it; what it does is believed at once.
+    pub(crate) fn next(&mut self, wild: &Wild) -> Expected {
+        self.sent += 1;
+        let at = self.dice.roll(ENTITIES) as usize;
+        let believed = &mut self.entities[at];
+        let request = if !believed.keyed.is_empty() && self.dice.roll(8) == 0 {
+            self.dice.pick(&believed.keyed).clone()
+        } else {
+            wild.request(&mut self.dice, &believed.state)
+        };
+        Expected { entity: at, decision: believed.decide(&request), request }
+    }
+}
+
+impl Believed {
+    fn decide(&mut self, request: &Request) -> Result<Decision, Box<Refusal>> {
+        let mut context = Context::new(&request.actor, request.now);
+        context.cause = request.cause.as_deref();
+        context.earlier = request.command.key.as_ref().and_then(|key| self.keys.get(key));
+        let decision = decide(&self.state, request.command.clone(), &context);
+        if request.command.key.is_some() {
+            self.keyed.push(request.clone());
+        }
+        if let Ok(Decision::Record(event)) = &decision {
+            if let Err(misfit) = apply(&mut self.state, event) {
+                unreachable!("BUG: decided and does not apply: {misfit}")
+            }
+            if let Some(key) = &event.key {
+                self.keys.insert(key.clone(), event.clone());
+            }
+        }
+        decision
+    }
+
+    /// Takes the answer in; what differs is told.
+    pub(crate) fn hear(
+        &mut self,
+        expected: &Expected,
+        answer: &Result<Receipt, AppendError>,
+    ) -> Result<(), String> {
+        let differs = |what: &str| Err(format!("{what}: expected {:?}, got {answer:?}", expected.decision));
+        match (&expected.decision, answer) {
+            (Ok(Decision::Record(event)), Ok(receipt)) if !receipt.repeated => {
+                let record = &receipt.record;
+                if record.version != event.version || record.to_state != event.to.name() {
+                    return differs("another record");
+                }
+                if record.at < event.at {
+                    return differs("a moment before the command's own");
+                }
+                self.learn(event, record.at);
+                Ok(())
+            }
+            (Ok(Decision::Repeat { version }), Ok(receipt)) if receipt.repeated => {
+                if receipt.record.version == *version { Ok(()) } else { differs("another repeat") }
+            }
+            (Err(refusal), Err(AppendError::Refused(given))) => {
+                if refusal == given {
+                    Ok(())
+                } else {
+                    differs("another refusal")
+                }
+            }
+            (_, _) => differs("another answer"),
+        }
+    }
+
+    fn learn(&mut self, event: &Event, at: Moment) {
+        let event = Event { at, ..event.clone() };
+        if let Err(misfit) = self.entity.apply(&event) {
+            unreachable!("BUG: decided and does not fold: {misfit}")
+        }
+        self.events.push(event);
+    }
+}
+
+/// What the answers were, by sort.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Answers {
+    pub(crate) recorded: u64,
+    pub(crate) repeated: u64,
+    pub(crate) refused: u64,
+    /// One bit for each refusal code that was seen.
+    codes: u32,
+}
+
+impl Answers {
+    pub(crate) fn count(&mut self, expected: &Expected) {
+        match &expected.decision {
+            Ok(Decision::Record(_)) => self.recorded += 1,
+            Ok(Decision::Repeat { .. }) => self.repeated += 1,
+            Err(refusal) => {
+                self.refused += 1;
+                self.codes |= 1 << refusal.code as u32;
+            }
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: Self) {
+        self.recorded += other.recorded;
+        self.repeated += other.repeated;
+        self.refused += other.refused;
+        self.codes |= other.codes;
+    }
+}
+
+impl std::fmt::Display for Answers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { recorded, repeated, refused, codes } = self;
+        let all = <RefusalCode as callboard_lifecycle::Words>::ALL.len();
+        let codes = codes.count_ones();
+        write!(
+            f,
+            "{recorded} recorded, {repeated} repeated by key, {refused} refused ({codes} of {all} codes seen)"
+        )
+    }
+}

@@ -1,0 +1,15 @@
+//! Every torture, in the order they run.
+
+use crate::driver::Torture;
+use crate::{crash, crashpoints, ioerr, migrate, model, powerloss, processes, tamper};
+
+pub(crate) const TORTURES: &[Torture] = &[
+    model::TORTURE,
+    crash::TORTURE,
+    crashpoints::TORTURE,
+    migrate::TORTURE,
+    processes::TORTURE,
+    tamper::TORTURE,
+    ioerr::TORTURE,
+    powerloss::TORTURE,
+];
