@@ -16,7 +16,7 @@ pub struct Entity {
     pub state: State,
     /// When it came to be.
     pub created_at: Option<Moment>,
-    /// When it first left its start.
+    /// When it first left its start to go on.
     pub started_at: Option<Moment>,
     /// When it entered the state it is in.
     pub entered_at: Option<Moment>,
@@ -56,7 +56,10 @@ impl Entity {
                 self.enter(event);
             }
             EventType::Transitioned => {
-                self.started_at.get_or_insert(event.at);
+                // What is called off before it began has no start.
+                if !event.to.is_terminal() {
+                    self.started_at.get_or_insert(event.at);
+                }
                 self.enter(event);
             }
             EventType::Observed => {}

@@ -168,12 +168,12 @@ fn misfit(
             (RefusalCode::WrongTrigger, problem, format!("this move is caused by {}", triggers.join(", ")))
         }
         Fit::Actor if from.is_end() => {
-            let problem = format!("it has ended as {from}; only a person leads out of it, not a {actor}");
+            let problem = format!("it has ended as {from}; only a person leads out of it, not {actor}");
             (RefusalCode::Ended, problem, "let an operator decide".to_owned())
         }
         Fit::Actor => {
             let classes: Vec<String> = row.actors.classes().map(|class| class.to_string()).collect();
-            let problem = format!("a {actor} may not move it from {from} to {to}");
+            let problem = format!("{actor} may not move it from {from} to {to}");
             (RefusalCode::NotPermitted, problem, format!("this move is for {}", classes.join(", ")))
         }
         Fit::Reason => {
