@@ -290,11 +290,11 @@ fn ask<E: Error + 'static>(
 /// What the attention question costs without its index.
 fn full_scan(path: &Path) -> Result<(), Box<dyn Error>> {
     let connection = Connection::open(path)?;
-    let sql = "SELECT id FROM entity NOT INDEXED WHERE rank < 2 ORDER BY rank, entered_at LIMIT 50";
+    let sql = "SELECT id FROM entity WHERE +rank < 2 ORDER BY rank, entered_at LIMIT 50";
     ask("the same by a full scan", 5, || {
         let mut statement = connection.prepare_cached(sql)?;
-        let found = statement.query_map([], |row| row.get::<_, Vec<u8>>(0))?.count();
-        Ok::<_, rusqlite::Error>(found)
+        let found: Vec<Vec<u8>> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        Ok::<_, rusqlite::Error>(found.len())
     })?;
     Ok(())
 }
@@ -322,12 +322,21 @@ fn weigh(ledger: &Ledger) -> Result<(), Box<dyn Error>> {
         .iter()
         .map(|record| serde_json::to_string(record).map(|text| text.len()))
         .sum::<Result<_, _>>()?;
-    let (disk, json) = (info.bytes as f64 / info.records as f64, json as f64 / records.len() as f64);
-    println!(
-        "  {:<44} {disk:>12.0} on disk, {json:.0} as JSON, ratio {:.2}",
-        "bytes a record, indexes and views included",
-        disk / json
-    );
+    let json = json as f64 / records.len() as f64;
+    let log: i64 = Connection::open(ledger.path())?.query_row(
+        "SELECT sum(pgsize) FROM dbstat WHERE aggregate = TRUE AND name LIKE 'ledger%'",
+        [],
+        |row| row.get(0),
+    )?;
+    for (what, bytes) in
+        [("the log and its indexes", log as f64), ("the whole store, views included", info.bytes as f64)]
+    {
+        let each = bytes / info.records as f64;
+        println!(
+            "  bytes a record, {what:<31} {each:>9.0} on disk, {json:.0} as JSON, ratio {:.2}",
+            each / json
+        );
+    }
     Ok(())
 }
 

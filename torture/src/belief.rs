@@ -129,6 +129,13 @@ impl Believed {
         }
     }
 
+    /// No more commands will be sent: what is only needed to decide can go.
+    pub(crate) fn close(mut self) -> Self {
+        self.keys = HashMap::new();
+        self.keyed = Vec::new();
+        self
+    }
+
     fn learn(&mut self, event: &Event, at: Moment) {
         let event = Event { at, ..event.clone() };
         if let Err(misfit) = self.entity.apply(&event) {

@@ -133,7 +133,8 @@ impl Shared<'_> {
             self.round(&self.ledgers[changes as usize], size, &mut going, &mut ended);
             let (over, rest) = going.into_iter().partition(|sequence| sequence.sent >= LENGTH);
             going = rest;
-            ended.believed.extend(over.into_iter().flat_map(|sequence: Sequence| sequence.entities));
+            let over = over.into_iter().flat_map(|sequence: Sequence| sequence.entities);
+            ended.believed.extend(over.map(Believed::close));
         }
         let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
         done.believed.append(&mut ended.believed);

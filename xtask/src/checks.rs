@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
 
-use crate::{cargo, generate, tidy};
+use crate::{cargo, generate, provision, tidy};
 
 /// One check: a name to ask for it, and what it does.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(crate) struct Step {
 #[derive(Debug)]
 enum Work {
     Cargo(&'static [&'static str]),
-    /// Cargo with a tool that may have to be installed first.
+    /// Cargo with tools that may have to be installed first.
     Nextest(&'static [&'static str]),
     InProcess(fn(&Path) -> Result<()>),
 }
@@ -87,7 +87,7 @@ impl Step {
         match self.work {
             Work::Cargo(arguments) => cargo::run(root, arguments),
             Work::Nextest(arguments) => {
-                ensure_nextest(root)?;
+                provision::run(root)?;
                 cargo::run(root, arguments)
             }
             Work::InProcess(check) => check(root),
@@ -112,14 +112,6 @@ fn until_failure<'a>(
         }
     }
     (times, Ok(()))
-}
-
-fn ensure_nextest(root: &Path) -> Result<()> {
-    if cargo::succeeds(root, &["nextest", "--version"])? {
-        return Ok(());
-    }
-    eprintln!("cargo-nextest is not installed; installing it with `cargo install cargo-nextest --locked`");
-    cargo::run(root, &["install", "cargo-nextest", "--locked"])
 }
 
 #[cfg(test)]

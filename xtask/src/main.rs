@@ -12,6 +12,7 @@ mod cargo;
 mod checks;
 mod generate;
 mod machine_list;
+mod provision;
 mod tidy;
 
 use std::process::ExitCode;

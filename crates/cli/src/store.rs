@@ -82,11 +82,14 @@ fn open_file(path: &Path) -> Result<Ledger, Error> {
     Ledger::open(path, Options::default()).map_err(|source| Error::Open(path.display().to_string(), source))
 }
 
+/// The key that signs checkpoints lies with the user, not with the server: whoever holds the database could sign too.
 fn open_server(url: &str) -> Result<Ledger, Error> {
-    Err(Error::CommandLine {
-        because: format!("{} is on a server, and this program keeps stores in files", without_password(url)),
-        instead: "--store PATH".to_owned(),
-    })
+    let key = own()?.with_file_name("server.key");
+    if let Some(directory) = key.parent() {
+        std::fs::create_dir_all(directory).map_err(|source| Error::File(key.clone(), source))?;
+    }
+    Ledger::connect(url, Options { key_path: Some(key), ..Options::default() })
+        .map_err(|source| Error::Open(without_password(url), source))
 }
 
 /// The address without who logs in there, for messages.

@@ -13,7 +13,7 @@ use crate::record::{Hash, Record};
 use crate::store::{Job, Receipt, Request, Stored};
 
 /// Entities whose state is kept at hand; beyond it the memory is let go and filled anew.
-const HOT_MAX: usize = 65_536;
+pub(crate) const HOT_MAX: usize = 65_536;
 
 /// What became of one job, not to be told before the sync.
 pub(crate) type Verdict = Result<Receipt, AppendError>;

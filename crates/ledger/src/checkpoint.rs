@@ -1,7 +1,7 @@
 //! Checkpoints: signed summaries of the log up to a record, so that a cut or rewritten tail is found.
 //!
 //! Invariant: a root covers every record hash up to its sequence number, in order, through the root before it.
-//! The key lies beside the store and only its owner can read it; whoever can read it can sign, so a copy of the
+//! The key lies beside the store, or where it was said to, and only its owner can read it; whoever can read it can sign, so a copy of the
 //! newest checkpoint kept elsewhere is what stands against that person. Deliberately absent: keeping that copy.
 
 use std::fs::{File, OpenOptions};
@@ -53,11 +53,15 @@ pub(crate) struct Seal(SigningKey);
 impl Seal {
     /// Reads the key beside the store, or makes one.
     pub(crate) fn beside(store: &Path) -> Result<Self, OpenError> {
-        let path = key_path(store);
-        let fail = |source| OpenError::Key { path: path.clone(), source };
-        match File::open(&path) {
+        Self::at(&key_path(store))
+    }
+
+    /// Reads the key at a path, or makes one there.
+    pub(crate) fn at(path: &Path) -> Result<Self, OpenError> {
+        let fail = |source| OpenError::Key { path: path.to_owned(), source };
+        match File::open(path) {
             Ok(file) => read(file).map(Self).map_err(fail),
-            Err(error) if error.kind() == ErrorKind::NotFound => make(&path).map(Self).map_err(fail),
+            Err(error) if error.kind() == ErrorKind::NotFound => make(path).map(Self).map_err(fail),
             Err(error) => Err(fail(error)),
         }
     }
@@ -99,6 +103,9 @@ fn read(mut file: File) -> std::io::Result<SigningKey> {
 
 /// Two processes may make the key at once: the one whose file appears first wins, and the other reads it.
 fn make(path: &Path) -> std::io::Result<SigningKey> {
+    if let Some(directory) = path.parent() {
+        std::fs::create_dir_all(directory)?;
+    }
     let mut secret = [0; 32];
     getrandom::fill(&mut secret).map_err(std::io::Error::other)?;
     let mut own = path.as_os_str().to_owned();

@@ -56,6 +56,10 @@ pub(crate) trait Ask: Send + Sync {
     fn backup(&self, to: &std::path::Path) -> Result<(), ReadError>;
     /// Is the store itself sound, as its database sees it? `None` means yes.
     fn integrity(&self) -> Result<Option<String>, ReadError>;
+    /// Does this engine, as it was opened, sign checkpoints? Where it does not, none is missed.
+    fn seals(&self) -> bool {
+        true
+    }
     /// Gives back the space that is not needed.
     fn vacuum(&self) -> Result<(), ReadError> {
         Err(ReadError::Unsupported("vacuum"))

@@ -53,6 +53,28 @@ pub enum OpenError {
         /// What the database said.
         source: rusqlite::Error,
     },
+    /// The URL of a store cannot be understood.
+    #[error("the URL of the store cannot be used")]
+    Url {
+        /// What is wrong with it.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// An encrypted connection cannot be set up.
+    #[error("failed to set up TLS for the store at {store}")]
+    Tls {
+        /// Where the store is.
+        store: String,
+        /// What is wrong.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The server of the store said no, or is not there.
+    #[error("failed to open the store at {store}")]
+    Server {
+        /// Where the store is.
+        store: String,
+        /// What the server said.
+        source: Box<tokio_postgres::Error>,
+    },
     /// The key that signs checkpoints cannot be read or made.
     #[error("failed to read or make the checkpoint key at {path}")]
     Key {
@@ -106,6 +128,12 @@ pub enum ReadError {
     /// The database said no.
     #[error("failed to read the store")]
     Sqlite(#[from] rusqlite::Error),
+    /// The server said no.
+    #[error("failed to read the store on its server")]
+    Postgres(#[from] tokio_postgres::Error),
+    /// There is no connection to the server.
+    #[error("failed to reach the server of the store")]
+    Pool(#[from] deadpool_postgres::PoolError),
     /// A file beside the store could not be read or written.
     #[error("failed to reach a file of the store")]
     File(#[from] std::io::Error),
@@ -124,6 +152,7 @@ impl OpenError {
     /// Does another process hold the store?
     pub fn is_busy(&self) -> bool {
         matches!(self, Self::Database { source, .. } if is_busy(source))
+            || matches!(self, Self::Server { source, .. } if is_held(source))
     }
 }
 
@@ -131,7 +160,12 @@ impl ReadError {
     /// Does another process hold the store?
     pub fn is_busy(&self) -> bool {
         matches!(self, Self::Sqlite(source) if is_busy(source))
+            || matches!(self, Self::Postgres(source) if is_held(source))
     }
+}
+
+fn is_held(error: &tokio_postgres::Error) -> bool {
+    error.code() == Some(&tokio_postgres::error::SqlState::LOCK_NOT_AVAILABLE)
 }
 
 fn is_busy(error: &rusqlite::Error) -> bool {

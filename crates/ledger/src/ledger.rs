@@ -14,6 +14,7 @@ use callboard_lifecycle::Kind;
 
 use crate::engine::{Ask, Commit};
 use crate::error::{AppendError, OpenError, ReadError};
+use crate::postgres;
 use crate::record::Record;
 use crate::slot::{self, Ticket};
 use crate::sqlite::{Place, Reader, Writer};
@@ -21,7 +22,7 @@ use crate::store::{Info, Job, Listing, Page, Receipt, Request, Scope, Stored};
 use crate::verify::{self, Report};
 
 /// How a store is opened.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// How long a writer waits for another process before it gives up.
     pub busy_wait: Duration,
@@ -29,11 +30,14 @@ pub struct Options {
     pub queue_max: usize,
     /// How many commands share one transaction at the most.
     pub batch_max: usize,
+    /// Where the key lies that signs checkpoints. Unset, it lies beside a store that is a file; on a server nothing
+    /// is signed then.
+    pub key_path: Option<PathBuf>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { busy_wait: Duration::from_secs(10), queue_max: 4096, batch_max: 512 }
+        Self { busy_wait: Duration::from_secs(10), queue_max: 4096, batch_max: 512, key_path: None }
     }
 }
 
@@ -49,6 +53,22 @@ struct Inside {
 }
 
 impl Ledger {
+    /// Opens a store by its URL if it is on a PostgreSQL server, and by its path otherwise.
+    pub fn connect(store: &str, options: Options) -> Result<Self, OpenError> {
+        if !postgres::is_url(store) {
+            return Self::open(Path::new(store), options);
+        }
+        let place = postgres::Place::parse(store, options.busy_wait)?;
+        let reader = postgres::Reader::new(place.clone(), options.key_path.clone())?;
+        let path = PathBuf::from(place.shown());
+        // Opening blocks on a runtime of its own, which the caller's thread may not do if it belongs to another one.
+        let writer = std::thread::scope(|scope| {
+            let opening = scope.spawn(|| postgres::Writer::new(place, options.key_path.as_deref()));
+            opening.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })?;
+        Self::start(path, writer, Box::new(reader), &options)
+    }
+
     /// Opens the store at `path`, making it if it is not there.
     pub fn open(path: &Path, options: Options) -> Result<Self, OpenError> {
         Self::open_place(Place::new(path, options.busy_wait), options)
@@ -61,19 +81,24 @@ impl Ledger {
     }
 
     fn open_place(place: Place, options: Options) -> Result<Self, OpenError> {
-        let path = place.path.clone();
-        let mut writer = Writer::new(place.clone())?;
+        let place = place.sealed_by(options.key_path.clone());
+        let writer = Writer::new(place.clone())?;
+        Self::start(place.path.clone(), writer, Box::new(Reader::new(place)), &options)
+    }
+
+    fn start(
+        path: PathBuf,
+        mut writer: impl Commit + 'static,
+        reader: Box<dyn Ask>,
+        options: &Options,
+    ) -> Result<Self, OpenError> {
+        let batch_max = options.batch_max;
         let (queue, jobs) = sync_channel(options.queue_max);
         let thread = std::thread::Builder::new().name("ledger-writer".to_owned());
         let handle = thread
-            .spawn(move || drain(&jobs, options.batch_max, |batch| writer.commit(batch)))
+            .spawn(move || drain(&jobs, batch_max, |batch| writer.commit(batch)))
             .map_err(|source| OpenError::Directory { path: path.clone(), source })?;
-        Ok(Self(Arc::new(Inside {
-            path,
-            queue: Some(queue),
-            writer: Mutex::new(Some(handle)),
-            reader: Box::new(Reader::new(place)),
-        })))
+        Ok(Self(Arc::new(Inside { path, queue: Some(queue), writer: Mutex::new(Some(handle)), reader })))
     }
 
     /// Queues a command; the ticket is answered when it is durable or refused.
@@ -191,7 +216,7 @@ impl Ledger {
         self.0.reader.as_ref()
     }
 
-    /// Where the store is.
+    /// Where the store is: its path, or its URL without the password.
     pub fn path(&self) -> &Path {
         &self.0.path
     }
@@ -212,7 +237,10 @@ impl Ledger {
                 break;
             }
         }
-        Ok(folded.into_values().collect())
+        let mut folded: Vec<Stored> = folded.into_values().collect();
+        // In the order of the ids, so that a view that is written from it grows at its end.
+        folded.sort_by_key(|stored| stored.entity.state.id.uuid());
+        Ok(folded)
     }
 }
 

@@ -14,6 +14,7 @@ mod fold;
 mod import;
 mod ledger;
 mod legal;
+mod postgres;
 mod record;
 mod slot;
 mod sqlite;

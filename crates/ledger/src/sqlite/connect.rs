@@ -9,6 +9,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
+use crate::checkpoint::Seal;
 use crate::error::OpenError;
 use crate::{legal, mutant};
 
@@ -27,6 +28,8 @@ mod embedded {
 pub(crate) struct Place {
     pub(crate) path: PathBuf,
     busy_wait: Duration,
+    /// Where the checkpoint key lies, if it is not beside the store.
+    key: Option<PathBuf>,
     /// The file system, if it is not the usual one.
     #[cfg(feature = "mutants")]
     vfs: Option<String>,
@@ -37,9 +40,20 @@ impl Place {
         Self {
             path: path.to_owned(),
             busy_wait,
+            key: None,
             #[cfg(feature = "mutants")]
             vfs: None,
         }
+    }
+
+    /// The same place with its checkpoint key somewhere else.
+    pub(crate) fn sealed_by(self, key: Option<PathBuf>) -> Self {
+        Self { key, ..self }
+    }
+
+    /// What signs its checkpoints.
+    pub(super) fn seal(&self) -> Result<Seal, OpenError> {
+        self.key.as_deref().map_or_else(|| Seal::beside(&self.path), Seal::at)
     }
 
     /// The same place on a file system that can be made to fail.

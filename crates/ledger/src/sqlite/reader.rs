@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::connect::Place;
 use super::{columns, exchange, maintain};
-use crate::checkpoint::{Checkpoint, Seal};
+use crate::checkpoint::Checkpoint;
 use crate::engine::Ask;
 use crate::error::ReadError;
 use crate::export::Legacy;
@@ -181,7 +181,7 @@ impl Ask for Reader {
 
     fn import(&self, lines: &mut Lines<'_>) -> Result<Imported, ImportError> {
         let key = |error| ReadError::File(std::io::Error::other(error));
-        let seal = Seal::beside(&self.place.path).map_err(key)?;
+        let seal = self.place.seal().map_err(key)?;
         let mut connection = self.place.open_writer().map_err(ReadError::from)?;
         exchange::import(&mut connection, &seal, lines)
     }

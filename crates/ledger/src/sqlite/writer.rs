@@ -39,7 +39,7 @@ struct Open {
 impl Writer {
     pub(crate) fn new(place: Place) -> Result<Self, OpenError> {
         let connection = place.open()?;
-        let seal = Seal::beside(&place.path)?;
+        let seal = place.seal()?;
         Ok(Self { open: Some(Open::new(connection)), place, seal })
     }
 

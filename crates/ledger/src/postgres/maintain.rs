@@ -1,0 +1,41 @@
+//! Upkeep: what the store says of itself, and giving space back.
+//!
+//! Invariant: upkeep never changes a record.
+
+use deadpool_postgres::Client;
+
+use super::columns;
+use super::connect::{Place, Role};
+use super::schema::FORMAT;
+use crate::error::ReadError;
+use crate::store::Info;
+
+pub(super) async fn info(client: Client) -> Result<Info, ReadError> {
+    let sql = "SELECT current_setting('server_version'), \
+               (SELECT coalesce(max(seq), 0) FROM ledger), \
+               (SELECT count(*) FROM entity), \
+               (SELECT count(*) FROM entity WHERE ended_at IS NULL), \
+               (SELECT count(*) FROM checkpoint), \
+               (SELECT sum(pg_total_relation_size(of))::bigint FROM unnest( \
+                   ARRAY['meta', 'legal', 'ledger', 'checkpoint', 'legacy', 'entity']::regclass[]) of)";
+    let row = client.query_one(sql, &[]).await?;
+    let version: &str = row.try_get(0)?;
+    // A distribution adds its own name behind the version.
+    let version = version.split_whitespace().next().unwrap_or_default();
+    Ok(Info {
+        engine: format!("PostgreSQL {version}"),
+        format: FORMAT,
+        records: columns::number(&row, 1)?,
+        entities: columns::number(&row, 2)?,
+        live: columns::number(&row, 3)?,
+        checkpoints: columns::number(&row, 4)?,
+        bytes: columns::number(&row, 5)?,
+    })
+}
+
+/// The server does this by itself in time; a person may want it at once.
+pub(super) async fn vacuum(place: &Place) -> Result<(), ReadError> {
+    let client = place.connect(Role::Writer).await?;
+    client.batch_execute("SET statement_timeout = 0").await?;
+    Ok(client.batch_execute("VACUUM (ANALYZE) ledger, entity, checkpoint, legacy").await?)
+}

@@ -1,0 +1,24 @@
+//! The engine for many machines: PostgreSQL, where a database lock puts the writers of all hosts in one order.
+//!
+//! Deliberately absent: changing the server's configuration, and poolers that share one session between clients.
+
+mod columns;
+mod connect;
+mod exchange;
+mod fence;
+mod maintain;
+mod reader;
+mod rows;
+mod schema;
+mod session;
+mod snapshot;
+mod tls;
+mod transaction;
+mod trouble;
+mod views;
+mod worker;
+mod writer;
+
+pub(crate) use connect::{Place, is_url};
+pub(crate) use reader::Reader;
+pub(crate) use writer::Writer;

@@ -1,0 +1,306 @@
+//! Readers: each question is answered on one snapshot, beside the writers and without waiting for them.
+//!
+//! Invariant: a read never changes the store and never sees half a transaction. A connection lost on the way is
+//! replaced and the question asked again. The calls block; they may be made on any thread (see `worker`).
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use callboard_kernel::{EntityId, Moment};
+use callboard_lifecycle::{Kind, Words};
+use deadpool_postgres::{
+    Client, ClientWrapper, Hook, HookError, Manager, ManagerConfig, Pool, PoolError, RecyclingMethod, Runtime,
+};
+use tokio_postgres::IsolationLevel;
+use uuid::Uuid;
+
+use super::connect::{Place, Role};
+use super::session::Patience;
+use super::snapshot::Snapshot;
+use super::worker::{Pending, Worker};
+use super::{columns, exchange, maintain, trouble, views};
+use crate::checkpoint::Checkpoint;
+use crate::engine::Ask;
+use crate::error::{OpenError, ReadError};
+use crate::export::Legacy;
+use crate::import::{ImportError, Imported, Lines};
+use crate::record::Record;
+use crate::store::{Info, Listing, Page, Scope, Stored};
+use crate::verify::Problem;
+
+/// Connections at the most; a question beyond that waits for one.
+const CONNECTIONS_MAX: usize = 8;
+/// Records fetched at once while walking through the log.
+const WALK_PAGE: i64 = 4096;
+
+/// Answers questions about a store.
+pub(crate) struct Reader {
+    place: Arc<Place>,
+    pool: Pool,
+    worker: Worker,
+    /// Where the key lies that signs checkpoints; without one, nothing is signed.
+    key: Option<PathBuf>,
+}
+
+impl Reader {
+    pub(crate) fn new(place: Place, key: Option<PathBuf>) -> Result<Self, OpenError> {
+        let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let manager = Manager::from_config(place.config.clone(), place.tls.clone(), recycling);
+        let settings: Arc<str> = place.settings(Role::Reader).into();
+        let settle = Hook::async_fn(move |client: &mut ClientWrapper, _| {
+            let settings = Arc::clone(&settings);
+            Box::pin(async move { client.batch_execute(&settings).await.map_err(HookError::Backend) })
+        });
+        let fail = |source| OpenError::Directory { path: place.shown().into(), source };
+        let pool = Pool::builder(manager)
+            .max_size(CONNECTIONS_MAX)
+            .runtime(Runtime::Tokio1)
+            .wait_timeout(Some(place.answer_max()))
+            .post_create(settle)
+            .build()
+            .map_err(|error| fail(std::io::Error::other(error)))?;
+        let worker = Worker::new().map_err(fail)?;
+        Ok(Self { place: Arc::new(place), pool, worker, key })
+    }
+
+    /// Asks on a connection of the pool, and again on another one as long as connections are lost.
+    fn ask<T, F>(&self, question: impl Fn(Client) -> F + Send + 'static) -> Result<T, ReadError>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, ReadError>> + Send,
+    {
+        self.start(question).wait()
+    }
+
+    fn start<T, F>(&self, question: impl Fn(Client) -> F + Send + 'static) -> Pending<Result<T, ReadError>>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, ReadError>> + Send,
+    {
+        let (pool, limit) = (self.pool.clone(), self.place.busy_wait);
+        self.worker.start(async move {
+            let mut patience = Patience::new(limit);
+            loop {
+                let error = match pool.get().await {
+                    Ok(client) => match question(client).await {
+                        Ok(answer) => return Ok(answer),
+                        Err(error) => error,
+                    },
+                    Err(error) => error.into(),
+                };
+                match patience.next() {
+                    Some(pause) if is_lost(&error) => tokio::time::sleep(pause).await,
+                    Some(_) | None => return Err(error),
+                }
+            }
+        })
+    }
+
+    fn walk(&self, after: u64, last: u64) -> Pending<Result<Vec<Record>, ReadError>> {
+        self.start(move |client| async move {
+            let sql = format!(
+                "SELECT {} WHERE l.seq > $1 AND l.seq <= $2 ORDER BY l.seq LIMIT {WALK_PAGE}",
+                columns::RECORD
+            );
+            let statement = client.prepare_cached(&sql).await?;
+            columns::all(
+                &client.query(&statement, &[&(after as i64), &(last as i64)]).await?,
+                columns::record,
+            )
+        })
+    }
+}
+
+/// Was it the connection, and not the question?
+fn is_lost(error: &ReadError) -> bool {
+    matches!(error, ReadError::Postgres(error) if trouble::is_lost(error))
+        || matches!(error, ReadError::Pool(PoolError::Backend(error)) if trouble::may_come_back(error))
+}
+
+fn limit(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+impl Ask for Reader {
+    fn head(&self) -> Result<u64, ReadError> {
+        self.ask(|client| async move {
+            let statement = client.prepare_cached("SELECT coalesce(max(seq), 0) FROM ledger").await?;
+            columns::number(&client.query_one(&statement, &[]).await?, 0)
+        })
+    }
+
+    fn entity(&self, id: EntityId) -> Result<Option<Stored>, ReadError> {
+        self.ask(move |client| async move {
+            let sql = format!("SELECT {} WHERE e.id = $1", columns::STORED);
+            let statement = client.prepare_cached(&sql).await?;
+            client.query_opt(&statement, &[&id.uuid()]).await?.as_ref().map(columns::stored).transpose()
+        })
+    }
+
+    fn entities(&self, listing: Listing) -> Result<Vec<Stored>, ReadError> {
+        // Each shape is its own statement, so that each gets the plan that fits it.
+        let live = if listing.ended { "" } else { "AND e.ended_at IS NULL" };
+        let kind = if listing.kind.is_some() { "AND e.kind = $1" } else { "AND $1::text IS NULL" };
+        let sql = format!("SELECT {} WHERE true {kind} {live} ORDER BY e.id DESC LIMIT $2", columns::STORED);
+        let sql: Arc<str> = sql.into();
+        let most = (listing.limit > 0).then(|| limit(listing.limit));
+        let kind = listing.kind.map(Kind::name);
+        self.ask(move |client| {
+            let sql = Arc::clone(&sql);
+            async move {
+                let statement = client.prepare_cached(&sql).await?;
+                columns::all(&client.query(&statement, &[&kind, &most]).await?, columns::stored)
+            }
+        })
+    }
+
+    fn attention(&self, most: usize) -> Result<Vec<Stored>, ReadError> {
+        self.ask(move |client| async move {
+            let sql = format!(
+                "SELECT {} WHERE e.urgency IS NOT NULL ORDER BY e.urgency, e.id LIMIT $1",
+                columns::STORED
+            );
+            let statement = client.prepare_cached(&sql).await?;
+            columns::all(&client.query(&statement, &[&limit(most)]).await?, columns::stored)
+        })
+    }
+
+    fn records(&self, page: Page) -> Result<Vec<Record>, ReadError> {
+        // Within an entity the versions have the order of the log, and there is an index for them.
+        let (scope, order, id) = match page.scope {
+            Scope::All => ("$2::uuid IS NULL", "l.seq", None),
+            Scope::Entity(id) => ("l.entity = $2", "l.version", Some(id.uuid())),
+        };
+        let most = limit(page.limit);
+        self.ask(move |client| async move {
+            let sql =
+                format!("SELECT {} WHERE l.seq > $1 AND {scope} ORDER BY {order} LIMIT $3", columns::RECORD);
+            let statement = client.prepare_cached(&sql).await?;
+            columns::all(
+                &client.query(&statement, &[&(page.after as i64), &id, &most]).await?,
+                columns::record,
+            )
+        })
+    }
+
+    /// The ledger's time never runs backwards, so this can be searched by halves.
+    fn seq_at(&self, moment: Moment) -> Result<u64, ReadError> {
+        self.ask(move |mut client| async move {
+            let snapshot = client
+                .build_transaction()
+                .isolation_level(IsolationLevel::RepeatableRead)
+                .read_only(true)
+                .start()
+                .await?;
+            let head = snapshot.query_one("SELECT coalesce(max(seq), 0) FROM ledger", &[]).await?;
+            let (mut low, mut high) = (0, columns::number(&head, 0)?);
+            let statement = snapshot.prepare_cached("SELECT at FROM ledger WHERE seq = $1").await?;
+            while low < high {
+                let middle = low + (high - low).div_ceil(2);
+                let at: i64 = snapshot.query_one(&statement, &[&(middle as i64)]).await?.try_get(0)?;
+                if Moment::from_micros(at) <= moment { low = middle } else { high = middle - 1 }
+            }
+            snapshot.rollback().await?;
+            Ok(low)
+        })
+    }
+
+    fn between(&self, kind: Kind, low: u128, high: u128, most: usize) -> Result<Vec<EntityId>, ReadError> {
+        self.ask(move |client| async move {
+            let sql = "SELECT id FROM entity WHERE id BETWEEN $1 AND $2 AND kind = $3 ORDER BY id LIMIT $4";
+            let statement = client.prepare_cached(sql).await?;
+            let (low, high) = (Uuid::from_u128(low), Uuid::from_u128(high));
+            let rows = client.query(&statement, &[&low, &high, &kind.name(), &limit(most)]).await?;
+            rows.iter().map(|row| Ok(EntityId::new(kind, row.try_get(0)?))).collect()
+        })
+    }
+
+    fn checkpoints(&self) -> Result<Vec<Checkpoint>, ReadError> {
+        self.ask(|client| async move {
+            let sql = format!("SELECT {} FROM checkpoint ORDER BY seq", columns::CHECKPOINT);
+            columns::all(&client.query(&sql, &[]).await?, columns::checkpoint)
+        })
+    }
+
+    /// What is written stays as it is, so pages read one after another are one snapshot of the range. The next page
+    /// is on its way while the caller works on this one.
+    fn each_record(
+        &self,
+        after: u64,
+        last: u64,
+        each: &mut dyn FnMut(Record) -> Result<(), ReadError>,
+    ) -> Result<(), ReadError> {
+        let mut page = self.walk(after, last).wait()?;
+        while let Some(end) = page.last().map(|record| record.seq) {
+            let next = self.walk(end, last);
+            page.into_iter().try_for_each(&mut *each)?;
+            page = next.wait()?;
+        }
+        Ok(())
+    }
+
+    fn before(&self, record: &Record) -> Result<Option<Record>, ReadError> {
+        let (entity, version, seq) = (record.entity, record.version as i64, record.seq as i64);
+        if version <= 1 {
+            return Ok(None);
+        }
+        self.ask(move |client| async move {
+            let sql = format!(
+                "SELECT {} WHERE l.entity = $1 AND l.version < $2 AND l.seq < $3 ORDER BY l.version DESC LIMIT 1",
+                columns::RECORD
+            );
+            let statement = client.prepare_cached(&sql).await?;
+            let row = client.query_opt(&statement, &[&entity, &version, &seq]).await?;
+            row.as_ref().map(columns::record).transpose()
+        })
+    }
+
+    fn view_problems(&self, most: usize) -> Result<Vec<Problem>, ReadError> {
+        views::problems(&Snapshot::open(&self.worker, &self.place)?, most)
+    }
+
+    fn rebuild(&self, folded: &[Stored]) -> Result<(), ReadError> {
+        // Not asked again: whether a lost commit was done is for the caller to see.
+        let (place, folded) = (Arc::clone(&self.place), folded.to_vec());
+        self.worker.start(async move { views::rebuild(&place, folded).await }).wait()
+    }
+
+    fn info(&self) -> Result<Info, ReadError> {
+        self.ask(maintain::info)
+    }
+
+    fn seals(&self) -> bool {
+        self.key.is_some()
+    }
+
+    fn vacuum(&self) -> Result<(), ReadError> {
+        let place = Arc::clone(&self.place);
+        self.worker.start(async move { maintain::vacuum(&place).await }).wait()
+    }
+
+    fn import(&self, lines: &mut Lines<'_>) -> Result<Imported, ImportError> {
+        exchange::import(&self.worker, &self.place, self.key.as_deref(), lines)
+    }
+
+    fn legacy(&self) -> Result<Vec<Legacy>, ReadError> {
+        self.ask(exchange::legacy)
+    }
+
+    fn legacy_count(&self) -> Result<u64, ReadError> {
+        self.ask(|client| async move {
+            columns::number(&client.query_one("SELECT count(*) FROM legacy", &[]).await?, 0)
+        })
+    }
+
+    fn backup(&self, _to: &std::path::Path) -> Result<(), ReadError> {
+        Err(ReadError::Unsupported(
+            "copying a PostgreSQL store: use pg_dump, which does it while others write",
+        ))
+    }
+
+    /// The server checks its own pages when it reads them; what it holds is checked by `verify`.
+    fn integrity(&self) -> Result<Option<String>, ReadError> {
+        Ok(None)
+    }
+}

@@ -1,0 +1,80 @@
+//! The tables: made, brought up to date, and refused when a newer program made them.
+//!
+//! Invariant: a migration and the format number it ends with commit together, so a kill leaves the old format or the
+//! new one; writers wait while it runs. An opened store knows every legal edge this program knows.
+
+use tokio_postgres::Client;
+
+use super::connect::{Place, Role};
+use crate::error::OpenError;
+use crate::legal;
+
+/// The newest format this program knows: the number of the last migration.
+pub(super) const FORMAT: i64 = 1;
+
+/// The lock of the writers, held by a session instead of a transaction.
+const HOLD: &str = "SELECT pg_advisory_lock(7161124095259533682)";
+
+mod embedded {
+    refinery::embed_migrations!("src/postgres/migrations");
+}
+
+/// Makes the store what this program needs, or says why it cannot.
+pub(super) async fn open(place: &Place) -> Result<(), OpenError> {
+    let (mut client, task) = place.dial(Role::Writer).await.map_err(|source| place.server(source))?;
+    let done = bring_up(&mut client, place).await;
+    // The lock ends with the connection, and the connection only when its task has run to its end.
+    drop(client);
+    drop(task.await);
+    done
+}
+
+async fn bring_up(client: &mut Client, place: &Place) -> Result<(), OpenError> {
+    if check(client, place).await? < FORMAT {
+        client.batch_execute(HOLD).await.map_err(|source| place.server(source))?;
+        // Another first start may have done it while this one waited.
+        if check(client, place).await? < FORMAT {
+            migrate(client, place).await?;
+        }
+    }
+    sync_legal(client).await.map_err(|source| place.server(source))
+}
+
+/// The format of the store, unless a newer program made it.
+async fn check(client: &Client, place: &Place) -> Result<i64, OpenError> {
+    let found = format(client).await.map_err(|source| place.server(source))?;
+    if found > FORMAT {
+        return Err(OpenError::Newer { path: place.shown().into(), found, known: FORMAT });
+    }
+    Ok(found)
+}
+
+/// The format of the store; 0 if there is none yet.
+pub(super) async fn format(client: &Client) -> Result<i64, tokio_postgres::Error> {
+    let there = client.query_one("SELECT to_regclass('meta') IS NOT NULL", &[]).await?;
+    if !there.try_get::<_, bool>(0)? {
+        return Ok(0);
+    }
+    client.query_one("SELECT coalesce(max(format), 0) FROM meta", &[]).await?.try_get(0)
+}
+
+async fn migrate(client: &mut Client, place: &Place) -> Result<(), OpenError> {
+    embedded::migrations::runner()
+        .set_grouped(true)
+        .run_async(client)
+        .await
+        .map(|_| ())
+        .map_err(|source| OpenError::Migrate { path: place.shown().into(), source: Box::new(source) })
+}
+
+/// Adds the edges the store does not know yet; none is ever taken away.
+async fn sync_legal(client: &Client) -> Result<(), tokio_postgres::Error> {
+    let edges = legal::edges();
+    let column = |field: fn(&legal::LegalEdge) -> &'static str| edges.iter().map(field).collect::<Vec<_>>();
+    let sql = "INSERT INTO legal SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) \
+               EXCEPT SELECT kind, from_state, via, to_state FROM legal ON CONFLICT DO NOTHING";
+    let (kind, from_state) = (column(|edge| edge.kind), column(|edge| edge.from_state));
+    let (via, to_state) = (column(|edge| edge.via), column(|edge| edge.to_state));
+    client.execute(sql, &[&kind, &from_state, &via, &to_state]).await?;
+    Ok(())
+}

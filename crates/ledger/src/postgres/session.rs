@@ -1,0 +1,132 @@
+//! A writing session: one connection with its prepared statements, and how long to wait for the next one.
+//!
+//! Invariant: a session was checked against the format of the store before its first write.
+
+use std::time::{Duration, Instant};
+
+use futures_util::future::{try_join3, try_join5};
+use tokio_postgres::{Client, Statement};
+
+use super::columns::{self, Touch};
+use super::connect::{Place, Role};
+use super::{schema, trouble};
+
+/// A connection that can write.
+pub(super) struct Session {
+    pub(super) client: Client,
+    pub(super) end: Statement,
+    pub(super) entities: Statement,
+    pub(super) keys: Statement,
+    pub(super) hashes: Statement,
+    pub(super) checkpoint: Statement,
+    born: Statement,
+    moved: Statement,
+    both: Statement,
+    /// Who serves it on the other side.
+    pub(super) backend: Backend,
+}
+
+/// The server's process of a session. Its start tells it from a later one with the same number.
+#[derive(Clone, Debug)]
+pub(super) struct Backend {
+    pub(super) pid: i32,
+    pub(super) since: String,
+}
+
+impl Session {
+    pub(super) async fn open(place: &Place) -> Result<Self, Refused> {
+        let client = place.connect(Role::Writer).await?;
+        let format = schema::format(&client).await?;
+        if format != schema::FORMAT {
+            let known = schema::FORMAT;
+            return Err(Refused::Format(format!("it has format {format}, and this program writes {known}")));
+        }
+        let whom = "SELECT pid, backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid()";
+        let row = client.query_one(whom, &[]).await?;
+        let backend = Backend { pid: row.try_get(0)?, since: row.try_get(1)? };
+        let entities = format!("SELECT {} WHERE e.id = ANY($1)", columns::STORED);
+        let keys = format!(
+            "SELECT {} JOIN unnest($1::uuid[], $2::text[]) x(entity, key) ON l.entity = x.entity AND l.key = x.key",
+            columns::RECORD
+        );
+        let writes = [Touch::Born, Touch::Moved, Touch::Both].map(columns::write);
+        let (born, moved, both) =
+            try_join3(client.prepare(&writes[0]), client.prepare(&writes[1]), client.prepare(&writes[2]))
+                .await?;
+        let (end, entities, keys, hashes, checkpoint) = try_join5(
+            client.prepare(columns::END),
+            client.prepare(&entities),
+            client.prepare(&keys),
+            client.prepare(columns::HASHES),
+            client.prepare(columns::INSERT_CHECKPOINT),
+        )
+        .await?;
+        Ok(Self { client, end, entities, keys, hashes, checkpoint, born, moved, both, backend })
+    }
+
+    pub(super) const fn write(&self, touch: Touch) -> &Statement {
+        match touch {
+            Touch::Born => &self.born,
+            Touch::Moved => &self.moved,
+            Touch::Both => &self.both,
+        }
+    }
+}
+
+/// Why there is no session.
+pub(super) enum Refused {
+    /// The server said no, or was not there.
+    Server(tokio_postgres::Error),
+    /// The store has become another program's.
+    Format(String),
+}
+
+impl From<tokio_postgres::Error> for Refused {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Server(error)
+    }
+}
+
+impl Refused {
+    /// Is it worth waiting for?
+    pub(super) fn may_come_back(&self) -> bool {
+        match self {
+            Self::Server(error) => trouble::may_come_back(error),
+            Self::Format(_) => false,
+        }
+    }
+
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::Server(error) => trouble::chain(error),
+            Self::Format(text) => text.clone(),
+        }
+    }
+}
+
+/// Bounded waiting: each pause is longer than the one before, and the last ends at the limit.
+pub(super) struct Patience {
+    until: Instant,
+    pause: Duration,
+}
+
+const PAUSE_FIRST: Duration = Duration::from_millis(10);
+const PAUSE_MAX: Duration = Duration::from_millis(400);
+
+impl Patience {
+    pub(super) fn new(limit: Duration) -> Self {
+        Self { until: Instant::now() + limit, pause: PAUSE_FIRST }
+    }
+
+    /// How long to wait before the next try; nothing when the limit is reached. A part of it is random, so that
+    /// the writers of many hosts do not all come back at once.
+    pub(super) fn next(&mut self) -> Option<Duration> {
+        let left = self.until.checked_duration_since(Instant::now())?;
+        let mut byte = [0; 1];
+        // Without randomness the pause is merely less random.
+        let share = getrandom::fill(&mut byte).map_or(255, |()| u32::from(byte[0]));
+        let pause = self.pause / 2 + self.pause * share / 510;
+        self.pause = (self.pause * 2).min(PAUSE_MAX);
+        Some(pause.min(left))
+    }
+}

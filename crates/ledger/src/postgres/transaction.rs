@@ -1,0 +1,396 @@
+//! One batch in one transaction: look, decide, write.
+//!
+//! Invariant: what is decided is decided on where the log ends when it is written. Either the lock is held while
+//! looking and writing, or the look is older and the write itself fails if anybody has written since: a record's
+//! sequence number must continue the log. Deliberately absent: what to do when it fails; the writer knows.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use callboard_kernel::{EntityId, Event, EventType};
+use futures_util::future::{join, join3};
+use tokio_postgres::Row;
+use tokio_postgres::error::SqlState;
+use uuid::Uuid;
+
+use super::columns::{self, BEGIN, Touch};
+use super::rows::{Rows, ViewRow, Written};
+use super::session::Session;
+use super::trouble::{self, Trouble};
+use crate::batch::{HOT_MAX, Judged, Seen, Standing, Verdict};
+use crate::checkpoint::{Checkpoint, RECORDS_BETWEEN, Root, Seal};
+use crate::error::ReadError;
+use crate::mutant;
+use crate::record::Record;
+use crate::store::{Job, Receipt, Stored};
+
+/// What the writer knows of the log between two batches.
+#[derive(Default)]
+pub(super) struct Memory {
+    standing: Standing,
+    /// The log ended where the standing says, as of the last look; nothing when that is in doubt.
+    is_known: bool,
+    /// Somebody else wrote between the last two looks.
+    has_rivals: bool,
+    /// No more entities than this are at hand.
+    warmed: usize,
+}
+
+/// Why a transaction did not end well.
+pub(super) enum Broken {
+    /// Nothing was committed.
+    Before(Trouble),
+    /// Somebody else wrote since the last look; nothing was committed.
+    Overtaken,
+    /// The commit was on its way when the connection was lost: nobody knows.
+    InFlight(Vec<Verdict>, String),
+}
+
+impl<E: Into<ReadError>> From<E> for Broken {
+    fn from(error: E) -> Self {
+        Self::Before(trouble::of(&error.into()))
+    }
+}
+
+/// What was decided about a batch.
+struct Draft {
+    verdicts: Vec<Verdict>,
+    born: Vec<EntityId>,
+    moved: Vec<(EntityId, Written)>,
+}
+
+/// What a batch needs to have read.
+struct Wanted<'a> {
+    entities: Vec<Uuid>,
+    key_of: Vec<Uuid>,
+    keys: Vec<&'a str>,
+}
+
+/// Records by their entity and key.
+type Keyed = HashMap<(Uuid, String), Record>;
+
+impl Memory {
+    /// Trusts nothing any more.
+    pub(super) fn forget(&mut self) {
+        self.standing.forget();
+        (self.is_known, self.warmed) = (false, 0);
+    }
+
+    /// May a batch be decided without taking the lock first?
+    pub(super) fn is_calm(&self, jobs: usize, seal: Option<&Seal>) -> bool {
+        let Seen { seq, checkpoint, .. } = self.standing.seen;
+        let is_due = seal.is_some() && seq + jobs as u64 - checkpoint >= RECORDS_BETWEEN;
+        self.is_known && !self.has_rivals && !is_due
+    }
+
+    /// Decides on what is known and writes in one round trip; fails if that is not where the log ends.
+    pub(super) async fn calm(
+        &mut self,
+        session: &Session,
+        jobs: &[&Job],
+        limit: Duration,
+    ) -> Result<Vec<Verdict>, Broken> {
+        let wanted = self.wanted(jobs);
+        let (entities, keys) = within(limit, fetch(session, &wanted)).await??;
+        self.warm(jobs, &entities)?;
+        let draft = self.judge(jobs, keyed(&keys)?)?;
+        if draft.records().next().is_none() {
+            return Ok(draft.verdicts);
+        }
+        match tokio::time::timeout(limit, self.put(session, &draft)).await {
+            Ok(Ok(())) => Ok(draft.verdicts),
+            Err(_) => Err(Broken::InFlight(draft.verdicts, SILENCE.to_owned())),
+            Ok(Err(error)) if trouble::is_lost(&error) => {
+                Err(Broken::InFlight(draft.verdicts, trouble::chain(&error)))
+            }
+            // Under the lock it will show whether somebody was faster or a record is at fault.
+            Ok(Err(error)) if error.code().is_some_and(is_refusal) => Err(Broken::Overtaken),
+            Ok(Err(error)) => Err(error.into()),
+        }
+    }
+
+    /// Takes the lock, looks where the log ends, decides and writes.
+    pub(super) async fn locked(
+        &mut self,
+        session: &Session,
+        jobs: &[&Job],
+        seal: Option<&Seal>,
+        limit: Duration,
+    ) -> Result<Vec<Verdict>, Broken> {
+        let done = self.under_lock(session, jobs, seal, limit).await;
+        let is_open = match &done {
+            Err(Broken::Before(trouble)) => !matches!(trouble, Trouble::Lost(_)),
+            Ok(_) | Err(Broken::Overtaken | Broken::InFlight(..)) => false,
+        };
+        if is_open {
+            // A connection that cannot even roll back is of no use any more.
+            within(limit, session.client.batch_execute("ROLLBACK"))
+                .await?
+                .map_err(|error| Broken::Before(Trouble::Lost(trouble::chain(&error))))?;
+        }
+        done
+    }
+
+    async fn under_lock(
+        &mut self,
+        session: &Session,
+        jobs: &[&Job],
+        seal: Option<&Seal>,
+        limit: Duration,
+    ) -> Result<Vec<Verdict>, Broken> {
+        let wanted = self.wanted(jobs);
+        let look = join3(
+            session.client.batch_execute(BEGIN),
+            session.client.query_one(&session.end, &[]),
+            fetch(session, &wanted),
+        );
+        let (begun, end, loaded) = within(limit, look).await?;
+        begun?;
+        let is_disturbed = self.look(&end?)?;
+        let (mut entities, keys) = loaded?;
+        if is_disturbed {
+            (entities, _) = within(limit, fetch(session, &self.wanted(jobs))).await??;
+        }
+        self.warm(jobs, &entities)?;
+        let draft = self.judge(jobs, keyed(&keys)?)?;
+        if draft.records().next().is_none() {
+            within(limit, session.client.batch_execute("ROLLBACK")).await??;
+            return Ok(draft.verdicts);
+        }
+        let checkpoint = match seal {
+            Some(seal) => within(limit, self.seal(session, &draft, seal)).await??,
+            None => None,
+        };
+        self.end(session, draft, checkpoint, limit).await
+    }
+
+    /// Sends what is to be written and the commit behind it. From here on a lost connection means doubt.
+    async fn end(
+        &mut self,
+        session: &Session,
+        draft: Draft,
+        checkpoint: Option<Checkpoint>,
+        limit: Duration,
+    ) -> Result<Vec<Verdict>, Broken> {
+        let client = &session.client;
+        let sealed = async {
+            match &checkpoint {
+                Some(checkpoint) => columns::insert(client, &session.checkpoint, checkpoint).await,
+                None => Ok(()),
+            }
+        };
+        let flight = join3(self.put(session, &draft), sealed, client.batch_execute("COMMIT"));
+        let Ok((put, sealed, committed)) = tokio::time::timeout(limit, flight).await else {
+            return Err(Broken::InFlight(draft.verdicts, SILENCE.to_owned()));
+        };
+        // A commit behind a failed statement rolls back and calls it a success: the first error counts.
+        match put.and(sealed).and(committed) {
+            Ok(()) => {}
+            Err(error) if trouble::is_lost(&error) => {
+                return Err(Broken::InFlight(draft.verdicts, trouble::chain(&error)));
+            }
+            Err(error) => return Err(error.into()),
+        }
+        if let Some(Checkpoint { seq, root, .. }) = checkpoint {
+            (self.standing.seen.checkpoint, self.standing.seen.root) = (seq, root);
+        }
+        Ok(draft.verdicts)
+    }
+
+    /// Sees where the log ends; true if it is not where it was left.
+    fn look(&mut self, row: &Row) -> Result<bool, ReadError> {
+        let seen = columns::seen(row)?;
+        let is_disturbed = self.is_known && seen.seq != self.standing.seen.seq;
+        self.has_rivals = is_disturbed;
+        if is_disturbed || !self.is_known {
+            self.forget();
+        }
+        self.standing.seen = seen;
+        self.is_known = true;
+        Ok(is_disturbed)
+    }
+
+    /// What the batch needs that is not at hand.
+    fn wanted<'a>(&mut self, jobs: &[&'a Job]) -> Wanted<'a> {
+        if self.warmed + jobs.len() > HOT_MAX {
+            // All of it at once: an entity let go in the middle of a batch would come back as it was before.
+            self.standing.forget();
+            self.warmed = 0;
+        }
+        let mut wanted = Wanted { entities: Vec::new(), key_of: Vec::new(), keys: Vec::new() };
+        for job in jobs {
+            let command = &job.request.command;
+            if !self.standing.has(command.entity) {
+                wanted.entities.push(command.entity.uuid());
+            }
+            if let Some(key) = &command.key
+                && !mutant::removed("look_up_keys")
+            {
+                wanted.key_of.push(command.entity.uuid());
+                wanted.keys.push(key);
+            }
+        }
+        wanted.entities.sort_unstable();
+        wanted.entities.dedup();
+        wanted
+    }
+
+    /// Has every entity of the batch at hand, as the view says it stands.
+    fn warm(&mut self, jobs: &[&Job], rows: &[Row]) -> Result<(), ReadError> {
+        let mut loaded = HashMap::with_capacity(rows.len());
+        for row in rows {
+            let stored = columns::stored(row)?;
+            loaded.insert(stored.entity.state.id, stored);
+        }
+        for job in jobs {
+            let id = job.request.command.entity;
+            if !self.standing.has(id) {
+                self.standing.warm(loaded.remove(&id).unwrap_or_else(|| Stored::unborn(id)));
+                self.warmed += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Decides about every job in order; each sees what those before it did.
+    fn judge(&mut self, jobs: &[&Job], mut keyed: Keyed) -> Result<Draft, ReadError> {
+        let mut verdicts = Vec::with_capacity(jobs.len());
+        let mut touched: Vec<(EntityId, Touched)> = Vec::new();
+        let mut places = HashMap::new();
+        for job in jobs {
+            let command = &job.request.command;
+            let key = command.key.as_ref().map(|key| (command.entity.uuid(), key.clone()));
+            let earlier = key.as_ref().and_then(|key| keyed.get(key)).cloned();
+            match self.standing.judge(job, earlier)? {
+                Judged::Answer(verdict) => verdicts.push(verdict),
+                Judged::Write { record, event } => {
+                    if let Some(key) = key {
+                        keyed.insert(key, record.clone());
+                    }
+                    let at = *places.entry(command.entity).or_insert_with(|| {
+                        touched.push((command.entity, Touched::default()));
+                        touched.len() - 1
+                    });
+                    touched[at].1.by(&event);
+                    verdicts.push(Ok(Receipt { record, repeated: false }));
+                }
+            }
+        }
+        let (born, moved): (Vec<_>, Vec<_>) = touched.into_iter().partition(|(_, touched)| touched.is_born);
+        Ok(Draft {
+            verdicts,
+            born: born.into_iter().map(|(id, _)| id).collect(),
+            moved: moved.into_iter().map(|(id, touched)| (id, touched.facts())).collect(),
+        })
+    }
+
+    /// Sends the records and the view rows they lead to.
+    async fn put(&self, session: &Session, draft: &Draft) -> Result<(), tokio_postgres::Error> {
+        let records: Vec<&Record> = draft.records().collect();
+        let row = |id, facts| ViewRow { stored: self.standing.stored(id), facts };
+        let born: Vec<ViewRow<'_>> = draft.born.iter().map(|id| row(*id, Written::Anew)).collect();
+        let moved: Vec<ViewRow<'_>> = draft.moved.iter().map(|(id, facts)| row(*id, *facts)).collect();
+        mutant::point("before_commit");
+        let (records, born, moved) = (Rows(&records), Rows(&born), Rows(&moved));
+        let client = &session.client;
+        let done = match (draft.born.is_empty(), draft.moved.is_empty()) {
+            (false, true) => client.execute(session.write(Touch::Born), &[&records, &born]).await,
+            (true, false) => client.execute(session.write(Touch::Moved), &[&records, &moved]).await,
+            (_, _) => client.execute(session.write(Touch::Both), &[&records, &born, &moved]).await,
+        };
+        done.map(|_| ())
+    }
+
+    /// Signs the log as it will be with this batch, if it is time to.
+    async fn seal(
+        &self,
+        session: &Session,
+        draft: &Draft,
+        seal: &Seal,
+    ) -> Result<Option<Checkpoint>, ReadError> {
+        let Seen { seq, at, checkpoint, root } = self.standing.seen;
+        if seq - checkpoint < RECORDS_BETWEEN {
+            return Ok(None);
+        }
+        let stored = seq - draft.records().count() as u64;
+        let rows = session.client.query(&session.hashes, &[&(checkpoint as i64), &(stored as i64)]).await?;
+        let mut root = Root::after(root);
+        for row in &rows {
+            root.add(columns::hash(row, 1)?);
+        }
+        for record in draft.records() {
+            root.add(record.hash);
+        }
+        Ok(Some(seal.sign(seq, at, root.finish())))
+    }
+}
+
+/// What a batch does to one entity.
+#[derive(Clone, Copy, Default)]
+struct Touched {
+    is_born: bool,
+    has_facts: bool,
+}
+
+impl Touched {
+    fn by(&mut self, event: &Event) {
+        self.is_born |= event.kind == EventType::Created;
+        self.has_facts |= !event.data.is_empty();
+    }
+
+    const fn facts(self) -> Written {
+        if self.has_facts { Written::Anew } else { Written::Kept }
+    }
+}
+
+impl Draft {
+    fn records(&self) -> impl Iterator<Item = &Record> {
+        self.verdicts.iter().filter_map(|verdict| match verdict {
+            Ok(Receipt { record, repeated: false }) => Some(record),
+            Ok(_) | Err(_) => None,
+        })
+    }
+}
+
+const SILENCE: &str = "the server did not answer in time";
+
+/// A server that keeps silent is as good as gone.
+async fn within<T>(limit: Duration, flight: impl Future<Output = T>) -> Result<T, Broken> {
+    tokio::time::timeout(limit, flight).await.map_err(|_| Broken::Before(Trouble::Lost(SILENCE.to_owned())))
+}
+
+/// Did a constraint or a trigger say no?
+fn is_refusal(code: &SqlState) -> bool {
+    code.code().starts_with("23")
+}
+
+/// Asks for entities and earlier records at once, and for nothing if nothing is wanted.
+async fn fetch(
+    session: &Session,
+    wanted: &Wanted<'_>,
+) -> Result<(Vec<Row>, Vec<Row>), tokio_postgres::Error> {
+    let entities = async {
+        if wanted.entities.is_empty() {
+            return Ok(Vec::new());
+        }
+        session.client.query(&session.entities, &[&wanted.entities]).await
+    };
+    let keys = async {
+        if wanted.keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        session.client.query(&session.keys, &[&wanted.key_of, &wanted.keys]).await
+    };
+    let (entities, keys) = join(entities, keys).await;
+    Ok((entities?, keys?))
+}
+
+fn keyed(rows: &[Row]) -> Result<Keyed, ReadError> {
+    let mut keyed = Keyed::with_capacity(rows.len());
+    for row in rows {
+        let record = columns::record(row)?;
+        let key = record.key.clone().unwrap_or_default();
+        keyed.insert((record.entity, key), record);
+    }
+    Ok(keyed)
+}
