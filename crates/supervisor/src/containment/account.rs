@@ -1,0 +1,100 @@
+//! Which rung a run got and which limits are in force, to be recorded; and what holds the tree while it lives.
+
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+use rustix::process::Resource;
+
+use super::cgroup::Group;
+use super::limits;
+use crate::Limits;
+
+/// What holds a run, and what limits it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Containment {
+    /// What holds the tree together.
+    pub rung: Rung,
+    /// The memory limit.
+    pub memory: Force,
+    /// The limit of CPU time or of CPU share.
+    pub cpu: Force,
+    /// The limit of processes.
+    pub processes: Force,
+    /// Whether an end for want of memory can be told from any other KILL.
+    pub sees_oom: bool,
+}
+
+/// A step of the ladder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rung {
+    /// A control group of version 2.
+    Cgroup {
+        /// Its directory.
+        path: PathBuf,
+    },
+    /// A session of its own, a subreaper, and the marker.
+    Tree {
+        /// Why there is no control group.
+        why: String,
+    },
+}
+
+/// How a limit is held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Force {
+    /// Nobody asked for it.
+    NotAsked,
+    /// By a control group, for the whole tree.
+    Cgroup,
+    /// By a resource limit, which each process has for itself.
+    Rlimit,
+    /// Not at all, and why.
+    Missing(String),
+}
+
+/// What holds the tree while it lives.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) group: Option<Group>,
+    pub(crate) rlimits: Vec<(Resource, u64)>,
+    pub(crate) containment: Containment,
+}
+
+impl Held {
+    /// The files the child writes itself into.
+    pub(crate) fn doors(&self) -> std::io::Result<Vec<OwnedFd>> {
+        self.group.as_ref().map_or_else(|| Ok(Vec::new()), Group::doors)
+    }
+
+    /// Removes what was made for a child that never was.
+    pub(crate) fn discard(&self) {
+        if let Some(group) = &self.group {
+            group.remove();
+        }
+    }
+}
+
+/// Climbs as high as it can; `without_group` says why the first rung must not be tried.
+pub(crate) fn hold(marker: &str, asked: &Limits, without_group: Option<String>) -> Held {
+    let group = match without_group {
+        Some(why) => Err(why),
+        None => Group::create(marker, asked),
+    };
+    let (group, rung) = match group {
+        Ok(group) => {
+            let path = group.path().to_owned();
+            (Some(group), Rung::Cgroup { path })
+        }
+        Err(why) => (None, Rung::Tree { why }),
+    };
+    let mut containment = Containment {
+        rung,
+        memory: Force::NotAsked,
+        cpu: Force::NotAsked,
+        processes: Force::NotAsked,
+        sees_oom: false,
+    };
+    let (group, rlimits) = limits::impose(marker, asked, group, &mut containment);
+    containment.sees_oom = group.as_ref().is_some_and(Group::sees_oom);
+    Held { group, rlimits, containment }
+}

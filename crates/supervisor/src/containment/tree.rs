@@ -1,0 +1,177 @@
+//! The tree of a run without a control group: who belongs to it, and how all of it is ended.
+//!
+//! Invariant: nobody is signalled by pid alone. Members are frozen first and looked for again until nobody new is found, so
+//! that who forks faster than the table is read does not get away; then all are killed.
+//!
+//! Who belongs: the main process and its descendants, everybody in its session, everybody with the marker in the
+//! environment, and orphans that became our children. An orphan that called `setsid` and emptied its environment can be
+//! told from another run's only when this is the only run of the process, as it is in the foreground and in a shim;
+//! elsewhere it is ended with the last run.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal};
+
+use crate::process::{MARKER_VARIABLE, Mark, Stat, all, send};
+use crate::{before_exec, mutant, nursery};
+
+/// Where a search for members begins.
+#[derive(Clone, Debug)]
+pub(crate) struct Roots {
+    pub(crate) marker: String,
+    /// The main process, while it or its session can still be seen.
+    pub(crate) main: Option<Mark>,
+    /// Whether we are the subreaper of this run, so that orphans may be our children.
+    pub(crate) ours: bool,
+}
+
+/// The members of a run, as far as they have been seen.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    roots: Roots,
+    known: HashSet<Mark>,
+}
+
+impl Tree {
+    pub(crate) fn new(roots: Roots) -> Self {
+        Self { roots, known: HashSet::new() }
+    }
+
+    /// Everybody who has not ended, the main process included.
+    pub(crate) fn members(&mut self) -> Vec<Mark> {
+        let members = self.look(&all());
+        self.known.extend(&members);
+        members
+    }
+
+    /// Signals everybody, and says how many there were.
+    pub(crate) fn signal(&mut self, signal: Signal) -> u32 {
+        let members = self.members();
+        for mark in &members {
+            // Who is gone in between needs no signal; who may not be signalled is counted as left at the end.
+            drop(send(*mark, signal));
+        }
+        members.len() as u32
+    }
+
+    /// Kills everybody, and says how many are left when the time is over.
+    pub(crate) fn kill(&mut self, within: Duration) -> u32 {
+        let started = Instant::now();
+        loop {
+            let members = self.freeze();
+            if members.is_empty() {
+                return 0;
+            }
+            for mark in &members {
+                drop(send(*mark, Signal::KILL));
+            }
+            let left = self.wait_until_gone(&members, started + within);
+            if left > 0 {
+                return left;
+            }
+        }
+    }
+
+    /// Stops everybody, until a look finds nobody who was not stopped before.
+    fn freeze(&mut self) -> Vec<Mark> {
+        let mut frozen = HashSet::new();
+        for _ in 0..FREEZE_ROUNDS {
+            let members = self.members();
+            let awake: Vec<Mark> = members.iter().filter(|mark| !frozen.contains(*mark)).copied().collect();
+            if awake.is_empty() || mutant::removed("freeze") {
+                return members;
+            }
+            for mark in awake {
+                drop(send(mark, Signal::STOP));
+                frozen.insert(mark);
+            }
+        }
+        self.members()
+    }
+
+    fn wait_until_gone(&self, members: &[Mark], until: Instant) -> u32 {
+        let mut pause = Duration::from_micros(200);
+        loop {
+            let alive = members.iter().filter(|mark| is_alive(**mark)).count() as u32;
+            self.reap(members);
+            if alive == 0 || Instant::now() >= until {
+                return alive;
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(20));
+        }
+    }
+
+    /// Reaps those who became our children; the main process is reaped by who watches it.
+    fn reap(&self, members: &[Mark]) {
+        if !self.roots.ours {
+            return;
+        }
+        for mark in members {
+            let adopted = Some(*mark) != self.roots.main && !nursery::is_main(mark.pid);
+            if adopted
+                && Stat::read(mark.pid)
+                    .is_some_and(|stat| stat.is_zombie() && stat.parent == std::process::id())
+                && let Some(pid) = i32::try_from(mark.pid).ok().and_then(Pid::from_raw)
+            {
+                // The nursery may have been faster.
+                drop(before_exec::reap(pid));
+            }
+        }
+    }
+
+    fn look(&self, table: &[Stat]) -> Vec<Mark> {
+        let own = std::process::id();
+        let sole = self.roots.ours && nursery::is_sole_run();
+        let own_session = table.iter().find(|stat| stat.pid == own).map(|stat| stat.session);
+        let mut children: HashMap<u32, Vec<&Stat>> = HashMap::new();
+        for stat in table {
+            children.entry(stat.parent).or_default().push(stat);
+        }
+        let is_root = |stat: &&Stat| {
+            let mark = Mark::from(*stat);
+            stat.pid != own
+                && stat.pid != 1
+                && (Some(mark) == self.roots.main
+                    || self.known.contains(&mark)
+                    || self.roots.main.is_some_and(|main| stat.session == main.pid)
+                    || (sole
+                        && stat.parent == own
+                        && Some(stat.session) != own_session
+                        && !nursery::is_main(stat.pid))
+                    || (!stat.is_zombie() && carries(stat.pid, &self.roots.marker)))
+        };
+        let mut waiting: Vec<&Stat> = table.iter().filter(is_root).collect();
+        let mut seen: HashSet<u32> = HashSet::from([own]);
+        let mut members = Vec::new();
+        while let Some(stat) = waiting.pop() {
+            if !seen.insert(stat.pid) {
+                continue;
+            }
+            if !stat.is_zombie() {
+                members.push(Mark::from(stat));
+            }
+            waiting.extend(children.get(&stat.pid).into_iter().flatten());
+        }
+        members
+    }
+}
+
+/// Looks at a table that never stands still; after so many, what is known is killed.
+const FREEZE_ROUNDS: usize = 64;
+
+fn is_alive(mark: Mark) -> bool {
+    Stat::read(mark.pid).is_some_and(|stat| Mark::from(&stat) == mark && !stat.is_zombie())
+}
+
+/// Whether a process has the marker in its environment.
+pub(crate) fn carries(pid: u32, marker: &str) -> bool {
+    let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else { return false };
+    environment.split(|byte| *byte == 0).any(|entry| {
+        entry.strip_prefix(MARKER_VARIABLE.as_bytes()).and_then(|rest| rest.strip_prefix(b"=")).is_some_and(
+            |markers| markers.split(|byte| *byte == b':').any(|found| found == marker.as_bytes()),
+        )
+    })
+}

@@ -1,0 +1,175 @@
+//! How a run ended: what was read, not what was guessed.
+
+use std::time::Duration;
+
+/// Everything that is known of an end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct End {
+    /// The wait status of the main process.
+    pub how: How,
+    /// Whose doing it was.
+    pub cause: Cause,
+    /// The kernel ended somebody of the tree for want of memory. Read from the control group; without one that counts
+    /// memory ([`Containment::sees_oom`](crate::Containment)) this is false because nobody can know.
+    pub oom: bool,
+    /// From the start to the end of the main process.
+    pub elapsed: Duration,
+    /// KILL was needed.
+    pub killed: bool,
+    /// Who is still there although KILL was sent: the kill is not confirmed. Otherwise 0.
+    pub left: u32,
+    /// Who outlived the main process and had to be ended.
+    pub escaped: u32,
+    /// Somebody outlived the main process beyond the leak time.
+    pub leak: bool,
+    /// What became of the output.
+    pub output: Kept,
+    /// What it used.
+    pub usage: Usage,
+}
+
+/// What the main process left behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// It ended by itself, with this code.
+    Exited {
+        /// 0 to 255.
+        code: u8,
+    },
+    /// A signal ended it.
+    Signaled {
+        /// 1 to 64.
+        signal: i32,
+        /// The kernel wrote a core file.
+        core_dumped: bool,
+    },
+    /// It did not go although KILL was sent, as a process that waits for a dead disk. It is still there.
+    Unconfirmed,
+}
+
+impl How {
+    /// Reads a wait status.
+    #[must_use]
+    pub const fn from_raw(status: i32) -> Self {
+        match status & 0x7f {
+            0 => Self::Exited { code: (status >> 8 & 0xff) as u8 },
+            signal => Self::Signaled { signal, core_dumped: status & 0x80 != 0 },
+        }
+    }
+
+    /// The wait status, as the system writes it.
+    #[must_use]
+    pub const fn raw(self) -> Option<i32> {
+        match self {
+            Self::Exited { code } => Some((code as i32) << 8),
+            Self::Signaled { signal, core_dumped } => Some(signal | if core_dumped { 0x80 } else { 0 }),
+            Self::Unconfirmed => None,
+        }
+    }
+}
+
+/// Whose doing an end was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Its own. A child that exits with 124 or 143 by itself did so by itself.
+    OfItself,
+    /// One of our clocks.
+    Timer {
+        /// Which one.
+        timer: Timer,
+        /// What was allowed.
+        configured: Duration,
+        /// What had gone by on that clock.
+        elapsed: Duration,
+    },
+    /// Somebody asked.
+    Stopped(StopCause),
+}
+
+/// The clocks of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timer {
+    /// From the start to the end.
+    Total,
+    /// From the start to the first sign of life.
+    FirstOutput,
+    /// Between two signs of life.
+    Silence,
+}
+
+/// Who asked for a stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopCause {
+    /// Ctrl-C on our terminal. The polite signal is INT instead of TERM.
+    Interrupt,
+    /// Ctrl-\ on our terminal. The polite signal is QUIT.
+    Quit,
+    /// TERM to us.
+    Terminate,
+    /// Our terminal went away.
+    Hangup,
+    /// An operator.
+    Operator,
+    /// The run that started this one.
+    Parent,
+    /// A budget was used up.
+    Budget,
+    /// The owner shuts down.
+    Shutdown,
+}
+
+/// What became of the output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Bytes the child wrote to stdout, or to its terminal.
+    pub stdout_bytes: u64,
+    /// Bytes the child wrote to stderr.
+    pub stderr_bytes: u64,
+    /// Bytes that were kept first and made room for later ones.
+    pub dropped: u64,
+    /// Bytes that could not be written, because the disk was full or failed.
+    pub lost: u64,
+    /// What became of the passing-on.
+    pub passed: Passed,
+}
+
+/// What became of the bytes that were passed on to our own stdout and stderr.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Passed {
+    /// Bytes that found no reader, because it went away or because the backlog was full.
+    pub dropped: u64,
+    /// The reader went away.
+    pub closed: bool,
+}
+
+/// What the main process and the descendants it waited for used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// CPU time in user mode.
+    pub user: Duration,
+    /// CPU time in the kernel.
+    pub system: Duration,
+    /// The largest resident set of one of them, in bytes.
+    pub max_rss_bytes: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_wait_status_reads_back() {
+        for code in 0..=255 {
+            let how = How::from_raw(i32::from(code) << 8);
+            assert_eq!(how, How::Exited { code });
+            assert_eq!(how.raw(), Some(i32::from(code) << 8));
+        }
+        for signal in 1..=64 {
+            for core in [0, 0x80] {
+                let how = How::from_raw(signal | core);
+                assert_eq!(how, How::Signaled { signal, core_dumped: core != 0 });
+                assert_eq!(how.raw(), Some(signal | core));
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Starts, watches, stops and reaps processes, and reads how each of them ended.
+//!
+//! Invariant: ended means reaped. Nothing here reports an end because a signal was sent; what could not be confirmed is
+//! counted and said. How a process ended is read from its wait status and its control group, never guessed.
+//! Deliberately absent: agents, the ledger, states and reasons. An owner turns an [`End`] into a record.
+//!
+//! One run is one thread: [`start`] and [`Running::watch`] happen on it, and it sleeps in one `poll` until something is
+//! due. [`Stopper`] is what other threads hold.
+
+mod before_exec;
+pub mod containment;
+mod end;
+mod error;
+#[cfg(feature = "mutants")]
+pub mod mutant;
+#[cfg(not(feature = "mutants"))]
+mod mutant;
+mod nursery;
+mod observer;
+pub mod output;
+pub mod process;
+mod running;
+mod spec;
+mod start;
+mod stop;
+mod timers;
+mod wake;
+mod watch;
+
+pub use containment::{Containment, Force, Rung};
+pub use end::{Cause, End, How, Kept, Passed, StopCause, Timer, Usage};
+pub use error::StartError;
+pub use observer::{Answer, Caught, Notification, Observer, Quiet, Stream};
+pub use process::Identity;
+pub use running::{Running, Stopper};
+pub use spec::{Audience, Keep, Limits, Spec, Stdin, Timers};
+pub use start::start;

@@ -1,0 +1,76 @@
+//! Ends what a supervisor left behind when it died: by its marker and its control group.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use super::{Identity, of};
+use crate::containment::{Group, Roots, Tree, find};
+
+/// What came of ending everybody.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ended {
+    /// Who was there.
+    pub count: u32,
+    /// Who is still there: the kill is not confirmed.
+    pub left: u32,
+}
+
+/// Everybody who belongs to a run: in its control group, or with its marker in the environment, or descended from one of
+/// those. The caller itself is never among them.
+pub fn find_marked(marker: &str) -> Vec<Identity> {
+    let mut pids: Vec<u32> = find(marker).iter().flat_map(Group::members).collect();
+    pids.extend(tree(marker).members().into_iter().map(|mark| mark.pid));
+    pids.retain(|pid| *pid != std::process::id());
+    pids.sort_unstable();
+    pids.dedup();
+    pids.into_iter().filter_map(|pid| of(pid).ok().flatten()).collect()
+}
+
+/// Ends everybody who belongs to a run whose supervisor is gone: TERM, the grace period, KILL. Removes its control group
+/// when nobody is left.
+pub fn end_all(marker: &str, grace: Duration) -> Ended {
+    let found = find_marked(marker);
+    let count = found.len() as u32;
+    let mut groups = find(marker);
+    let mut tree = tree(marker);
+    if count > 0 && !grace.is_zero() {
+        for signal in [Signal::TERM, Signal::CONT] {
+            for identity in &found {
+                // Who is gone in between needs no signal.
+                drop(super::signal(identity, signal.as_raw()));
+            }
+        }
+        wait_for_nobody(&mut groups, &mut tree, grace);
+    }
+    for group in &groups {
+        group.kill();
+    }
+    let mut left = tree.kill(CONFIRM);
+    wait_for_nobody(&mut groups, &mut tree, CONFIRM);
+    for group in &groups {
+        if !group.remove() {
+            left = left.max(group.members().len() as u32);
+        }
+    }
+    Ended { count, left }
+}
+
+/// How long a KILL may take until it counts as not confirmed.
+const CONFIRM: Duration = Duration::from_secs(5);
+
+fn tree(marker: &str) -> Tree {
+    Tree::new(Roots { marker: marker.to_owned(), main: None, ours: false })
+}
+
+fn wait_for_nobody(groups: &mut [Group], tree: &mut Tree, within: Duration) {
+    let until = Instant::now() + within;
+    let mut pause = Duration::from_millis(1);
+    while Instant::now() < until {
+        if !groups.iter_mut().any(Group::is_populated) && tree.members().is_empty() {
+            return;
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(50));
+    }
+}

@@ -1,0 +1,120 @@
+//! A run that goes on, and the handle to stop it from elsewhere.
+
+use std::marker::PhantomData;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, pidfd_send_signal};
+
+use crate::containment::{Group, Held, Roots, Tree};
+use crate::output::Outlets;
+use crate::process::Mark;
+use crate::wake::Wake;
+use crate::watch::Watch;
+use crate::{Containment, End, Identity, Observer, Spec, StopCause, nursery};
+
+/// A run that has started.
+///
+/// It stays on the thread that started it: the kernel ends the child when that thread ends, so that a supervisor that dies
+/// leaves no agent behind. Dropping it ends the whole tree.
+#[derive(Debug)]
+pub struct Running {
+    pub(crate) spec: Spec,
+    pub(crate) started: Instant,
+    pub(crate) identity: Identity,
+    pub(crate) pid: Pid,
+    pub(crate) pidfd: OwnedFd,
+    pub(crate) held: Held,
+    pub(crate) outlets: Outlets,
+    pub(crate) wake: Arc<Wake>,
+    /// The main process is reaped.
+    pub(crate) reaped: bool,
+    /// Nobody is left, or what is left has been reported.
+    pub(crate) settled: bool,
+    pub(crate) on_this_thread: PhantomData<*const ()>,
+}
+
+/// Stops a run from any thread.
+#[derive(Clone, Debug)]
+pub struct Stopper(Arc<Wake>);
+
+impl Stopper {
+    /// Asks for a stop: the polite signal, the grace period, KILL. Who asks again makes it [hurry](Self::hurry).
+    pub fn stop(&self, cause: StopCause) {
+        self.0.stop(cause);
+    }
+
+    /// Skips what is left of the grace period, once a stop has begun.
+    pub fn hurry(&self) {
+        self.0.hurry();
+    }
+}
+
+impl Running {
+    /// Who the main process is.
+    #[must_use]
+    pub const fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// What holds the run, and which limits are in force.
+    #[must_use]
+    pub const fn containment(&self) -> &Containment {
+        &self.held.containment
+    }
+
+    /// A handle to stop it from elsewhere.
+    #[must_use]
+    pub fn stopper(&self) -> Stopper {
+        Stopper(Arc::clone(&self.wake))
+    }
+
+    /// Watches until nobody of the tree is left.
+    pub fn watch(mut self, observer: &mut dyn Observer) -> End {
+        Watch::new(&mut self, observer).run()
+    }
+
+    pub(crate) fn tree(&self) -> Tree {
+        Tree::new(Roots { marker: self.spec.marker.clone(), main: Some(self.mark()), ours: true })
+    }
+
+    const fn mark(&self) -> Mark {
+        Mark { pid: self.identity.pid, started_ticks: self.identity.started_ticks }
+    }
+
+    /// Ends everybody without asking.
+    fn put_down(&mut self) {
+        // The main process first: it is the only one that is certain to be there.
+        pidfd_send_signal(&self.pidfd, Signal::KILL).ok();
+        if let Some(group) = &self.held.group {
+            group.kill();
+        }
+        let until = Instant::now() + DROPPED_WAIT;
+        while !self.reaped && Instant::now() < until {
+            self.reaped = matches!(nursery::reap_main(self.pid), Ok(Some(_)) | Err(_));
+            if !self.reaped {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        self.tree().kill(DROPPED_WAIT);
+        while self.held.group.as_mut().is_some_and(Group::is_populated) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if let Some(group) = &self.held.group {
+            group.remove();
+        }
+        nursery::dismiss(self.identity.pid);
+    }
+}
+
+/// How long a run that nobody watches is waited for.
+const DROPPED_WAIT: Duration = Duration::from_secs(2);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.settled {
+            self.put_down();
+        }
+    }
+}

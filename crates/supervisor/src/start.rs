@@ -1,0 +1,176 @@
+//! Starts a run: everything is made ready before the fork, and nothing is left behind when the child does not come to be.
+
+use std::ffi::OsString;
+use std::io;
+use std::marker::PhantomData;
+use std::process::{Child, Command};
+use std::sync::Arc;
+use std::time::Instant;
+
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use crate::before_exec::{self, Orders, Report, Step};
+use crate::containment::{Held, hold};
+use crate::output::Outlets;
+use crate::process::{MARKER_VARIABLE, of};
+use crate::wake::Wake;
+use crate::{Audience, Running, Spec, StartError, nursery};
+
+/// Starts a run on this thread.
+pub fn start(spec: Spec) -> Result<Running, StartError> {
+    check(&spec)?;
+    let set_up = |what| move |source| StartError::Setup { what, source };
+    nursery::open().map_err(set_up("prepare to reap"))?;
+    let wake = Arc::new(Wake::new().map_err(set_up("make an eventfd"))?);
+    let held = hold(&spec.marker, &spec.limits, None);
+    let (held, outlets, child) = match attempt(&spec, held) {
+        Ok(started) => started,
+        // The group was made and does not let the child in; the other rung always works.
+        Err(Failure::Before(Step::Group, source)) => {
+            let why = format!("the control group does not take the child: {source}");
+            attempt(&spec, hold(&spec.marker, &spec.limits, Some(why)))
+                .map_err(|failure| failure.told(&spec))?
+        }
+        Err(failure) => return Err(failure.told(&spec)),
+    };
+    let started = Instant::now();
+    running(spec, started, held, outlets, wake, child)
+}
+
+fn running(
+    spec: Spec,
+    started: Instant,
+    held: Held,
+    outlets: Outlets,
+    wake: Arc<Wake>,
+    mut child: Child,
+) -> Result<Running, StartError> {
+    let id = child.id();
+    let known = Pid::from_raw(id as i32)
+        .ok_or_else(|| io::Error::other("a child without a pid"))
+        .and_then(|pid| Ok((pid, pidfd_open(pid, PidfdFlags::empty())?)))
+        .and_then(|(pid, pidfd)| {
+            let identity = of(id)?.ok_or_else(|| io::Error::other("/proc does not show the child"))?;
+            Ok((pid, pidfd, identity))
+        });
+    match known {
+        Ok((pid, pidfd, identity)) => {
+            nursery::admit(id, Arc::clone(&wake));
+            Ok(Running {
+                spec,
+                started,
+                identity,
+                pid,
+                pidfd,
+                held,
+                outlets,
+                wake,
+                reaped: false,
+                settled: false,
+                on_this_thread: PhantomData,
+            })
+        }
+        Err(source) => {
+            // A child that cannot be watched must not run; it is our own and not reaped, so its pid is its own.
+            drop(child.kill());
+            drop(child.wait());
+            held.discard();
+            Err(StartError::Setup { what: "watch the child", source })
+        }
+    }
+}
+
+fn check(spec: &Spec) -> Result<(), StartError> {
+    let plain = |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
+    if spec.marker.is_empty() || spec.marker.len() > MARKER_MAX || !spec.marker.chars().all(plain) {
+        return Err(StartError::Invalid(format!(
+            "the marker {:?} is not 1 to {MARKER_MAX} letters, digits, hyphens and underscores",
+            spec.marker
+        )));
+    }
+    if spec.program.is_empty() {
+        return Err(StartError::Invalid("the command is empty; name a program to run".to_owned()));
+    }
+    let missing = |source| StartError::MissingCwd { cwd: spec.cwd.clone(), source };
+    match std::fs::metadata(&spec.cwd) {
+        Ok(metadata) if metadata.is_dir() => Ok(()),
+        Ok(_) => Err(missing(io::Error::from_raw_os_error(libc::ENOTDIR))),
+        Err(error) => Err(missing(error)),
+    }
+}
+
+const MARKER_MAX: usize = 128;
+
+/// Why there is no child.
+enum Failure {
+    /// A step of ours failed in the child.
+    Before(Step, io::Error),
+    Exec(io::Error),
+    /// A step of ours failed before there was a child.
+    Ours(&'static str, io::Error),
+}
+
+impl Failure {
+    fn told(self, spec: &Spec) -> StartError {
+        match self {
+            Self::Before(step, source) => StartError::Setup {
+                what: match step {
+                    Step::Session => "give the child a session of its own",
+                    Step::Group => "put the child into its control group",
+                    Step::Limit => "limit the child",
+                    Step::Terminal => "give the child its terminal",
+                    Step::Orphaned => "outlive the thread that starts the child",
+                    Step::Descriptors => "close what the child must not inherit",
+                },
+                source,
+            },
+            Self::Exec(source) => StartError::of_exec(spec.program.clone(), source),
+            Self::Ours(what, source) => StartError::Setup { what, source },
+        }
+    }
+}
+
+fn attempt(spec: &Spec, held: Held) -> Result<(Held, Outlets, Child), Failure> {
+    match spawn(spec, &held) {
+        Ok((outlets, child)) => Ok((held, outlets, child)),
+        Err(failure) => {
+            held.discard();
+            Err(failure)
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the home of Command::spawn")]
+fn spawn(spec: &Spec, held: &Held) -> Result<(Outlets, Child), Failure> {
+    let ours = |what| move |source| Failure::Ours(what, source);
+    let mut command = Command::new(&spec.program);
+    command.args(&spec.args).current_dir(&spec.cwd).envs(spec.env.iter().map(|(key, value)| (key, value)));
+    command.env(MARKER_VARIABLE, markers(&spec.marker));
+    let (outlets, terminal) = Outlets::lay(spec, &mut command).map_err(ours("lay the pipes of the child"))?;
+    let orders = Orders {
+        groups: held.doors().map_err(|error| Failure::Before(Step::Group, error))?,
+        rlimits: held.rlimits.clone(),
+        terminal,
+        close_rest: spec.audience == Audience::Nobody,
+        parent: rustix::process::getpid(),
+    };
+    let report = Report::new().map_err(ours("make an eventfd"))?;
+    before_exec::give(&mut command, orders, &report).map_err(ours("copy a descriptor"))?;
+    match command.spawn() {
+        Ok(child) => Ok((outlets, child)),
+        Err(error) => Err(match report.failed() {
+            Some(step) => Failure::Before(step, error),
+            None => Failure::Exec(error),
+        }),
+    }
+}
+
+/// The markers of the runs we are in ourselves, and this one.
+fn markers(marker: &str) -> OsString {
+    let mut markers = std::env::var_os(MARKER_VARIABLE).unwrap_or_default();
+    if !markers.is_empty() {
+        markers.push(":");
+    }
+    markers.push(marker);
+    markers
+}

@@ -1,0 +1,4 @@
+//! Real processes, real signals: what must hold of a run. Names begin with the fault of the catalogue they show.
+
+mod common;
+mod plain;
