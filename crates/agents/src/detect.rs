@@ -1,0 +1,202 @@
+//! Recognises an agent program on a command line.
+//!
+//! Invariant: a program is recognised only if its flags ask for the structured stream; otherwise its output is text and
+//! is treated as such. A wrapper that starts another program (`env`, `npx`, `node`, …) is looked through. Not here:
+//! shells, because what a script runs cannot be read off its command line; `--adapter` says it for them.
+
+use std::ffi::OsString;
+
+use crate::program::Program;
+
+/// The program whose stream this command will print, or `Plain`.
+pub fn detect(argv: &[OsString]) -> Program {
+    let words: Vec<&str> = argv.iter().map(|word| word.to_str().unwrap_or_default()).collect();
+    let Some((program, arguments)) = unwrap(&words) else { return Program::Plain };
+    let arguments = arguments.split(|word| *word == "--").next().unwrap_or_default();
+    if asks_for_stream(program, arguments) { program } else { Program::Plain }
+}
+
+/// Wrappers inside wrappers are rare, and a command line is finite; this bound only says so.
+const WRAPPERS_MAX: usize = 8;
+
+/// The agent program and its arguments, behind whatever starts it.
+fn unwrap<'a>(mut words: &'a [&'a str]) -> Option<(Program, &'a [&'a str])> {
+    for _ in 0..WRAPPERS_MAX {
+        let (first, rest) = words.split_first()?;
+        let name = file_name(first);
+        words = match name {
+            "env" => skip(rest, &["-u", "--unset", "-C", "--chdir", "-S"], true),
+            "nice" => skip(rest, &["-n", "--adjustment"], false),
+            "stdbuf" => skip(rest, &["-i", "-o", "-e"], false),
+            "timeout" => skip(rest, &["-k", "--kill-after", "-s", "--signal"], false).get(1..)?,
+            "nohup" | "setsid" | "time" | "command" | "exec" => skip(rest, &[], false),
+            "npx" | "bunx" | "pnpx" => return of_package(skip(rest, &["-p", "--package"], false)),
+            "npm" | "pnpm" | "yarn" | "bun" if matches!(rest.first(), Some(&("exec" | "dlx" | "x"))) => {
+                return of_package(skip(&rest[1..], &["-p", "--package"], false));
+            }
+            "node" | "bun" | "deno" => return of_script(skip(rest, &["-r", "--require", "--import"], false)),
+            _ => return Some((of_name(name)?, rest)),
+        };
+    }
+    None
+}
+
+/// What is left after a wrapper's own flags, and after assignments where it takes them.
+fn skip<'a>(mut words: &'a [&'a str], with_value: &[&str], takes_assignments: bool) -> &'a [&'a str] {
+    while let Some((word, rest)) = words.split_first() {
+        if *word == "--" {
+            return rest;
+        }
+        let is_assignment = takes_assignments && word.contains('=') && !word.starts_with('=');
+        if !word.starts_with('-') && !is_assignment {
+            break;
+        }
+        words = if with_value.contains(word) { rest.get(1..).unwrap_or_default() } else { rest };
+    }
+    words
+}
+
+fn file_name(word: &str) -> &str {
+    let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
+    [".exe", ".cmd", ".js", ".mjs", ".cjs"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
+}
+
+fn of_name(name: &str) -> Option<Program> {
+    Some(match name {
+        "claude" => Program::Claude,
+        "codex" => Program::Codex,
+        "gemini" => Program::Gemini,
+        "opencode" => Program::Opencode,
+        "goose" => Program::Goose,
+        "agent" | "cursor-agent" => Program::Cursor,
+        "amp" => Program::Amp,
+        _ => return None,
+    })
+}
+
+/// A package on a registry, perhaps with its version: `@openai/codex@0.166.0`.
+fn of_package<'a>(words: &'a [&'a str]) -> Option<(Program, &'a [&'a str])> {
+    let (package, arguments) = words.split_first()?;
+    let name = match package.get(1..).and_then(|rest| rest.find('@')) {
+        Some(version) => &package[..version + 1],
+        None => package,
+    };
+    let program = match name {
+        "@anthropic-ai/claude-code" => Program::Claude,
+        "@openai/codex" => Program::Codex,
+        "@google/gemini-cli" => Program::Gemini,
+        "opencode-ai" => Program::Opencode,
+        "@sourcegraph/amp" | "@ampcode/cli" => Program::Amp,
+        _ => of_name(name)?,
+    };
+    Some((program, arguments))
+}
+
+/// A script, which is named for its program or lies in its package: `…/@anthropic-ai/claude-code/cli.js`.
+fn of_script<'a>(words: &'a [&'a str]) -> Option<(Program, &'a [&'a str])> {
+    let (script, arguments) = words.split_first()?;
+    let named = of_name(file_name(script)).filter(|program| *program != Program::Cursor);
+    let packaged = || {
+        script.split(['/', '\\']).rev().find_map(|part| {
+            Some(match part {
+                "claude-code" => Program::Claude,
+                "codex" => Program::Codex,
+                "gemini-cli" => Program::Gemini,
+                "opencode-ai" => Program::Opencode,
+                _ => return None,
+            })
+        })
+    };
+    Some((named.or_else(packaged)?, arguments))
+}
+
+fn asks_for_stream(program: Program, arguments: &[&str]) -> bool {
+    let has = |word: &str| arguments.contains(&word);
+    match program {
+        Program::Claude | Program::Cursor => option_is(arguments, &["--output-format"], "stream-json"),
+        Program::Gemini => option_is(arguments, &["--output-format", "-o"], "stream-json"),
+        Program::Goose => has("run") && option_is(arguments, &["--output-format"], "stream-json"),
+        Program::Codex => (has("exec") || has("e")) && (has("--json") || has("--experimental-json")),
+        Program::Opencode => has("run") && option_is(arguments, &["--format"], "json"),
+        Program::Amp => has("--stream-json"),
+        Program::Plain => false,
+    }
+}
+
+/// Whether an option has this value, as `--name value` or `--name=value`; the last one counts.
+fn option_is(arguments: &[&str], names: &[&str], value: &str) -> bool {
+    let mut found = None;
+    for (index, word) in arguments.iter().enumerate() {
+        if names.contains(word) {
+            found = arguments.get(index + 1).copied();
+        } else if let Some((name, given)) = word.split_once('=')
+            && names.contains(&name)
+        {
+            found = Some(given);
+        }
+    }
+    found == Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn is(program: Program, line: &str) {
+        let argv: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        assert_eq!(detect(&argv), program, "{line}");
+    }
+
+    #[test]
+    fn the_flags_decide() {
+        is(Program::Claude, "claude -p fix --output-format stream-json --verbose");
+        is(Program::Claude, "claude --output-format=stream-json -p fix");
+        is(Program::Plain, "claude -p fix");
+        is(Program::Plain, "claude -p fix --output-format json");
+        is(Program::Plain, "claude --output-format stream-json --output-format text -p fix");
+        is(Program::Plain, "claude -p -- --output-format stream-json");
+        is(Program::Codex, "codex exec --json fix");
+        is(Program::Codex, "codex -m gpt-5 exec resume 0199 --json");
+        is(Program::Plain, "codex exec fix");
+        is(Program::Plain, "codex --json");
+        is(Program::Gemini, "gemini -p fix -o stream-json");
+        is(Program::Plain, "gemini -p fix -o json");
+        is(Program::Opencode, "opencode run --format json fix");
+        is(Program::Plain, "opencode serve --format json");
+        is(Program::Goose, "goose run -t fix --output-format stream-json");
+        is(Program::Plain, "goose session --output-format stream-json");
+        is(Program::Cursor, "cursor-agent -p --output-format stream-json fix");
+        is(Program::Cursor, "agent -p --output-format stream-json fix");
+        is(Program::Amp, "amp -x fix --stream-json");
+        is(Program::Plain, "aider --message fix --yes-always");
+    }
+
+    #[test]
+    fn wrappers_are_looked_through() {
+        is(Program::Claude, "/usr/local/bin/claude --output-format stream-json");
+        is(Program::Codex, "env A=b -u C codex exec --json fix");
+        is(Program::Codex, "npx -y @openai/codex@0.166.0 exec --json fix");
+        is(Program::Codex, "npx --package @openai/codex -- codex exec --json fix");
+        is(Program::Opencode, "pnpm dlx opencode-ai run --format json fix");
+        is(
+            Program::Claude,
+            "node --no-warnings /lib/node_modules/@anthropic-ai/claude-code/cli.js --output-format stream-json",
+        );
+        is(Program::Gemini, "node /lib/node_modules/@google/gemini-cli/bundle/index.js -o stream-json");
+        is(Program::Codex, "nice -n 10 timeout -k 5 60 env A=b codex exec --json fix");
+        is(Program::Codex, r"C:\npm\codex.cmd exec --json fix");
+    }
+
+    #[test]
+    fn what_is_no_agent_is_plain() {
+        is(Program::Plain, "");
+        is(Program::Plain, "env A=b");
+        is(Program::Plain, "timeout 5");
+        is(Program::Plain, "npx");
+        is(Program::Plain, "node /srv/agent.js --output-format stream-json");
+        is(Program::Plain, "sh -c codex exec --json");
+        is(Program::Plain, "env env env env env env env env env codex exec --json");
+        assert_eq!(detect(&[]), Program::Plain);
+    }
+}

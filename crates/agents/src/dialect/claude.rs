@@ -1,0 +1,284 @@
+//! Claude Code's `stream-json`, which Cursor's and Amp's streams follow.
+//!
+//! Invariant: a message of a subagent is activity of the run and never its turn or its end. Every message carries a
+//! `uuid`; one that comes again is not counted again. `system` messages and results have files of their own below.
+
+mod result;
+mod system;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::dialect::fields::{List, Named, Text, lenient, unix_seconds};
+use crate::signal::{Waiting, WaitingFor};
+use crate::summary::LimitStatus;
+use crate::tally::Tally;
+
+/// What has to be remembered from one message to the next.
+#[derive(Debug)]
+pub(crate) struct Claude {
+    /// The number the next result should have.
+    next_result: u64,
+    /// The model would not answer in this turn.
+    refused: bool,
+}
+
+#[derive(Deserialize)]
+struct Head<'a> {
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    r#type: Option<Text<'a>>,
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    subtype: Option<Text<'a>>,
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    uuid: Option<Text<'a>>,
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    session_id: Option<Text<'a>>,
+}
+
+impl Claude {
+    pub(crate) const fn new() -> Self {
+        Self { next_result: 0, refused: false }
+    }
+
+    /// False if the line is no JSON object.
+    pub(crate) fn read(&mut self, line: &str, tally: &mut Tally) -> bool {
+        let Ok(head) = serde_json::from_str::<Head<'_>>(line) else { return false };
+        if let Some(session) = Text::of(&head.session_id) {
+            tally.session(session);
+        }
+        if let Some(uuid) = Text::of(&head.uuid)
+            && !tally.is_first(uuid)
+        {
+            tally.activity();
+            return true;
+        }
+        let kind = Text::or_empty(&head.r#type);
+        let subtype = Text::or_empty(&head.subtype);
+        match kind {
+            "system" => self.system(subtype, line, tally),
+            "assistant" => with(line, tally, assistant),
+            "user" => with(line, tally, user),
+            "stream_event" => with(line, tally, stream_event),
+            "result" => self.result(subtype, line, tally),
+            "rate_limit_event" => with(line, tally, rate_limit),
+            "auth_status" => with(line, tally, auth_status),
+            "control_request" => with(line, tally, control_request),
+            "control_cancel_request" | "control_response" => tally.waits_no_more(),
+            "tool_call" => with(line, tally, |call, tally| tool_call(subtype, call, tally)),
+            "tool_progress" | "tool_use_summary" | "keep_alive" | "prompt_suggestion" | "active_goal"
+            | "conversation_reset" | "thinking" => tally.activity(),
+            _ => tally.unknown(kind),
+        }
+        true
+    }
+}
+
+/// Reads a message of a known kind; one whose shape is not that of its kind counts as unknown.
+fn with<'a, T: Deserialize<'a>>(line: &'a str, tally: &mut Tally, read: impl FnOnce(T, &mut Tally)) {
+    match serde_json::from_str(line) {
+        Ok(message) => read(message, tally),
+        Err(_) => tally.unknown("malformed"),
+    }
+}
+
+#[derive(Deserialize)]
+struct Message<'a> {
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    message: Option<Body<'a>>,
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    parent_tool_use_id: Option<Text<'a>>,
+    /// Set where the CLI made the message up to show a failed request.
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    error: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Body<'a> {
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    model: Option<Text<'a>>,
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    content: Option<List<Block<'a>>>,
+}
+
+#[derive(Deserialize)]
+struct Block<'a> {
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    r#type: Option<Text<'a>>,
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    text: Option<Text<'a>>,
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    id: Option<Text<'a>>,
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    name: Option<Text<'a>>,
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    tool_use_id: Option<Text<'a>>,
+    #[serde(default, deserialize_with = "lenient")]
+    is_error: Option<bool>,
+}
+
+fn assistant(message: Message<'_>, tally: &mut Tally) {
+    let is_main = message.parent_tool_use_id.is_none();
+    let Some(body) = &message.message else { return tally.activity() };
+    if is_main {
+        tally.goes_on();
+        tally.waits_no_more();
+        if tally.summary.model.is_none()
+            && let Some(model) = Text::of(&body.model)
+            && message.error.is_none()
+        {
+            tally.model(model);
+        }
+    }
+    for block in body.content.iter().flat_map(|content| &content.0) {
+        match Text::or_empty(&block.r#type) {
+            "text" if is_main && message.error.is_none() => {
+                tally.said(Text::or_empty(&block.text));
+                tally.progress();
+            }
+            "tool_use" | "server_tool_use" | "mcp_tool_use" => {
+                tally.tool_started(Text::or_empty(&block.id), Text::or_empty(&block.name));
+            }
+            "server_tool_result" | "web_search_tool_result" | "mcp_tool_result" => tool_result(block, tally),
+            _ if message.error.is_none() => tally.progress(),
+            _ => tally.activity(),
+        }
+    }
+    tally.activity();
+}
+
+fn user(message: Message<'_>, tally: &mut Tally) {
+    let content = message.message.and_then(|body| body.content);
+    for block in content.iter().flat_map(|content| &content.0) {
+        if Text::of(&block.r#type) == Some("tool_result") {
+            tool_result(block, tally);
+            tally.waits_no_more();
+        }
+    }
+    tally.activity();
+}
+
+fn tool_result(block: &Block<'_>, tally: &mut Tally) {
+    tally.tool_ended(Text::or_empty(&block.tool_use_id), block.is_error != Some(true));
+}
+
+#[derive(Deserialize)]
+struct Partial<'a> {
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    event: Option<PartialEvent<'a>>,
+}
+
+#[derive(Deserialize)]
+struct PartialEvent<'a> {
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    r#type: Option<Text<'a>>,
+}
+
+/// A piece of a block is a sign of life; a block that begins or ends is a step.
+fn stream_event(partial: Partial<'_>, tally: &mut Tally) {
+    match partial.event.as_ref().map_or("", |event| Text::or_empty(&event.r#type)) {
+        "content_block_start" | "content_block_stop" => tally.progress(),
+        _ => tally.activity(),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Limit<'a> {
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    status: Option<Text<'a>>,
+    #[serde(default, deserialize_with = "lenient")]
+    resets_at: Option<f64>,
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    rate_limit_type: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+struct RateLimitEvent<'a> {
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    rate_limit_info: Option<Limit<'a>>,
+}
+
+fn rate_limit(event: RateLimitEvent<'_>, tally: &mut Tally) {
+    let Some(limit) = event.rate_limit_info else { return tally.unknown("rate_limit_event") };
+    let status = match Text::or_empty(&limit.status) {
+        "allowed" => LimitStatus::Allowed,
+        "allowed_warning" => LimitStatus::Warning,
+        "rejected" => LimitStatus::Rejected,
+        _ => return tally.unknown("rate_limit_event"),
+    };
+    // A float holds every second of this millennium exactly.
+    let until = limit.resets_at.map(|number| unix_seconds(number as i64));
+    tally.limit(status, until, Text::of(&limit.rate_limit_type));
+}
+
+#[derive(Deserialize)]
+struct AuthStatus {
+    #[serde(default, rename = "isAuthenticating", deserialize_with = "lenient")]
+    is_authenticating: Option<bool>,
+}
+
+fn auth_status(status: AuthStatus, tally: &mut Tally) {
+    match status.is_authenticating {
+        Some(true) => tally.waits(Waiting { cause: WaitingFor::Login, detail: None }),
+        Some(false) | None => tally.waits_no_more(),
+    }
+}
+
+#[derive(Deserialize)]
+struct ControlRequest<'a> {
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    request: Option<Control<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Control<'a> {
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    subtype: Option<Text<'a>>,
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    tool_name: Option<Text<'a>>,
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    message: Option<Text<'a>>,
+}
+
+fn control_request(request: ControlRequest<'_>, tally: &mut Tally) {
+    let Some(control) = request.request else { return tally.unknown("control_request") };
+    let detail = |text: &Option<Text<'_>>| Text::of(text).map(str::to_owned);
+    let waiting = match (Text::or_empty(&control.subtype), Text::or_empty(&control.tool_name)) {
+        ("can_use_tool", "AskUserQuestion") => Waiting { cause: WaitingFor::Question, detail: None },
+        ("can_use_tool", _) => Waiting { cause: WaitingFor::Permission, detail: detail(&control.tool_name) },
+        ("elicitation" | "request_user_dialog", _) => {
+            Waiting { cause: WaitingFor::Question, detail: detail(&control.message) }
+        }
+        _ => return tally.activity(),
+    };
+    tally.waits(waiting);
+}
+
+/// Cursor reports its tools in messages of their own.
+#[derive(Deserialize)]
+struct ToolCall<'a> {
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    call_id: Option<Text<'a>>,
+    #[serde(default, deserialize_with = "lenient")]
+    tool_call: Option<Named<ToolBody>>,
+}
+
+#[derive(Deserialize)]
+struct ToolBody {
+    #[serde(default, deserialize_with = "lenient")]
+    result: Option<Named<IgnoredAny>>,
+}
+
+fn tool_call(subtype: &str, call: ToolCall<'_>, tally: &mut Tally) {
+    let id = Text::or_empty(&call.call_id);
+    let body = call.tool_call.as_ref().and_then(|named| named.0.first());
+    match (subtype, body) {
+        ("started", Some((name, _))) => tally.tool_started(id, name.trim_end_matches("ToolCall")),
+        ("completed", Some((_, body))) => {
+            let ok =
+                body.result.as_ref().is_some_and(|result| result.0.iter().any(|(key, _)| key == "success"));
+            tally.tool_ended(id, ok);
+        }
+        _ => tally.unknown("tool_call"),
+    }
+}

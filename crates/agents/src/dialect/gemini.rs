@@ -1,0 +1,176 @@
+//! Gemini CLI's `stream-json`.
+//!
+//! Invariant: `result` is the end, and its statistics are of the whole run and come once. Several failures end the
+//! program without a `result`; their exit codes are documented and read in the verdict.
+
+use serde::Deserialize;
+
+use crate::dialect::fields::{Text, lenient};
+use crate::end::Cause;
+use crate::summary::{Note, Tokens};
+use crate::tally::{Tally, bounded};
+
+/// What has to be remembered from one event to the next.
+#[derive(Debug)]
+pub(crate) struct Gemini {
+    /// The next piece of text continues the last one.
+    is_speaking: bool,
+    /// The last error the agent could not put aside.
+    error: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    r#type: Option<Text<'a>>,
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    session_id: Option<Text<'a>>,
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    model: Option<Text<'a>>,
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    role: Option<Text<'a>>,
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    content: Option<Text<'a>>,
+    #[serde(default, deserialize_with = "lenient")]
+    delta: Option<bool>,
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    tool_id: Option<Text<'a>>,
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    tool_name: Option<Text<'a>>,
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    status: Option<Text<'a>>,
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    severity: Option<Text<'a>>,
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    message: Option<Text<'a>>,
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    error: Option<Error<'a>>,
+    #[serde(default, deserialize_with = "lenient")]
+    stats: Option<Stats>,
+}
+
+#[derive(Deserialize)]
+struct Error<'a> {
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    r#type: Option<Text<'a>>,
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    message: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Stats {
+    #[serde(default, deserialize_with = "lenient")]
+    total_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "lenient")]
+    input_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "lenient")]
+    output_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "lenient")]
+    cached: Option<u64>,
+}
+
+impl Gemini {
+    pub(crate) const fn new() -> Self {
+        Self { is_speaking: false, error: None }
+    }
+
+    /// False if the line is no JSON object.
+    pub(crate) fn read(&mut self, line: &str, tally: &mut Tally) -> bool {
+        let Ok(event) = serde_json::from_str::<Event<'_>>(line) else { return false };
+        let kind = Text::or_empty(&event.r#type);
+        if kind != "message" {
+            self.is_speaking = false;
+        }
+        match kind {
+            "init" => init(&event, tally),
+            "message" => self.message(&event, tally),
+            "tool_use" => {
+                tally.tool_started(Text::or_empty(&event.tool_id), Text::or_empty(&event.tool_name));
+            }
+            "tool_result" => {
+                let ok = Text::of(&event.status) == Some("success");
+                tally.tool_ended(Text::or_empty(&event.tool_id), ok);
+            }
+            "error" => self.error(&event, tally),
+            "result" => self.result(&event, tally),
+            _ => tally.unknown(kind),
+        }
+        true
+    }
+
+    fn message(&mut self, event: &Event<'_>, tally: &mut Tally) {
+        let text = Text::or_empty(&event.content);
+        if Text::of(&event.role) != Some("assistant") {
+            self.is_speaking = false;
+            return tally.activity();
+        }
+        if self.is_speaking && event.delta == Some(true) {
+            tally.said_more(text);
+            return tally.activity();
+        }
+        tally.said(text);
+        self.is_speaking = !text.trim().is_empty();
+        tally.progress();
+    }
+
+    fn error(&mut self, event: &Event<'_>, tally: &mut Tally) {
+        if Text::of(&event.severity) == Some("error") {
+            self.error = Some(bounded(Text::or_empty(&event.message), 256));
+        }
+        tally.activity();
+    }
+
+    fn result(&mut self, event: &Event<'_>, tally: &mut Tally) {
+        if let Some(stats) = &event.stats {
+            tally.summary.tokens = Tokens {
+                input: stats.input_tokens,
+                output: stats.output_tokens,
+                cache_read: stats.cached,
+                cache_write: None,
+                total: stats.total_tokens,
+            };
+        }
+        match (Text::or_empty(&event.status), self.error.take()) {
+            // The turn limit is reported as an error, and the result after it says success all the same.
+            ("success", Some(message)) if message.contains("session turns exceeded") => {
+                tally.failed(Cause::MaxTurns, Some(&message), "error");
+            }
+            ("success", error) => {
+                if let Some(message) = error {
+                    tally.note(Note::ErrorBeforeSuccess { message });
+                }
+                tally.completed(false);
+            }
+            ("error", _) => {
+                let error = event.error.as_ref();
+                let word = error.and_then(|error| Text::of(&error.r#type)).unwrap_or("error");
+                tally.failed(cause(word), error.and_then(|error| Text::of(&error.message)), word);
+            }
+            (word, _) => tally.failed(Cause::UnknownEnd, None, word),
+        }
+    }
+}
+
+fn init(event: &Event<'_>, tally: &mut Tally) {
+    tally.begin_turn();
+    if let Some(session) = Text::of(&event.session_id) {
+        tally.session(session);
+    }
+    if let Some(model) = Text::of(&event.model) {
+        tally.model(model);
+    }
+    tally.activity();
+}
+
+/// The names of the errors that end the program.
+fn cause(word: &str) -> Cause {
+    match word {
+        "FatalAuthenticationError" => Cause::Login,
+        "FatalInputError" | "FatalSandboxError" | "FatalConfigError" | "FatalUntrustedWorkspaceError" => {
+            Cause::Startup
+        }
+        "FatalTurnLimitedError" => Cause::MaxTurns,
+        "FatalToolExecutionError" => Cause::Tool,
+        _ => Cause::Other,
+    }
+}

@@ -1,0 +1,40 @@
+//! Which dialect each program speaks.
+//!
+//! Invariant: every program is listed, so that a new one does not fall silently to plain text.
+
+use crate::dialect::claude::Claude;
+use crate::dialect::gemini::Gemini;
+use crate::program::Program;
+use crate::tally::Tally;
+
+/// A vendor's way of writing events, with what it must remember from one to the next.
+#[derive(Debug)]
+pub(crate) enum Dialect {
+    Claude(Claude),
+    Gemini(Gemini),
+    Plain,
+}
+
+impl Dialect {
+    pub(crate) const fn of(program: Program) -> Self {
+        match program {
+            Program::Claude | Program::Cursor | Program::Amp => Self::Claude(Claude::new()),
+            Program::Gemini => Self::Gemini(Gemini::new()),
+            Program::Codex | Program::Opencode | Program::Goose | Program::Plain => Self::Plain,
+        }
+    }
+
+    /// Whether there is anything to read.
+    pub(crate) const fn reads(&self) -> bool {
+        !matches!(self, Self::Plain)
+    }
+
+    /// Reads one line that begins like an object; false if it is none.
+    pub(crate) fn read(&mut self, line: &str, tally: &mut Tally) -> bool {
+        match self {
+            Self::Claude(claude) => claude.read(line, tally),
+            Self::Gemini(gemini) => gemini.read(line, tally),
+            Self::Plain => false,
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! Where every dialect writes what it understood: the summary, and the signals of this moment.
+//!
+//! Invariant: each fact is bounded here and nowhere else, so no dialect can make memory grow with the stream. A dialect
+//! says what an event means; what follows from it for counters, waiting and the end is decided here once.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::end::{AgentEnd, Cause, Failure};
+use crate::program::Program;
+use crate::signal::{Signal, Waiting};
+use crate::summary::{Child, LimitStatus, Note, RateLimit, Summary, UnknownKind};
+
+const MESSAGE_BYTES_MAX: usize = 2_048;
+const WORD_BYTES_MAX: usize = 256;
+const NOTES_MAX: usize = 32;
+const UNKNOWN_KINDS_MAX: usize = 32;
+const CHILDREN_MAX: usize = 256;
+const OPEN_TOOLS_MAX: usize = 1_024;
+const SEEN_MAX: usize = 1_024;
+
+#[derive(Debug)]
+pub(crate) struct Tally {
+    pub(crate) summary: Summary,
+    signals: Vec<Signal>,
+    /// Tools that were called and have no result yet.
+    open_tools: BTreeMap<String, String>,
+    /// Hashes of the numbers that vendors give their events, the newest last.
+    seen: VecDeque<u64>,
+    /// Whether this turn has brought text that is of use by itself.
+    has_text: bool,
+}
+
+impl Tally {
+    pub(crate) const fn new(program: Program) -> Self {
+        Self {
+            summary: Summary::new(program),
+            signals: Vec::new(),
+            open_tools: BTreeMap::new(),
+            seen: VecDeque::new(),
+            has_text: false,
+        }
+    }
+
+    pub(crate) fn take_signals(&mut self) -> Vec<Signal> {
+        std::mem::take(&mut self.signals)
+    }
+
+    /// Reports something that came of the work.
+    pub(crate) fn progress(&mut self) {
+        self.signal(Signal::Progress);
+    }
+
+    /// Reports a sign of life.
+    pub(crate) fn activity(&mut self) {
+        self.signal(Signal::Activity);
+    }
+
+    /// Whether this number of an event comes for the first time. Only the newest are remembered, because a vendor that
+    /// repeats an event repeats it soon.
+    pub(crate) fn is_first(&mut self, number: &str) -> bool {
+        let mut hasher = DefaultHasher::new();
+        number.hash(&mut hasher);
+        let hash = hasher.finish();
+        if self.seen.contains(&hash) {
+            return false;
+        }
+        if self.seen.len() == SEEN_MAX {
+            self.seen.pop_front();
+        }
+        self.seen.push_back(hash);
+        true
+    }
+
+    /// The agent works on a prompt, so an end it reported before does not stand.
+    pub(crate) fn begin_turn(&mut self) {
+        self.summary.end = None;
+        self.has_text = false;
+    }
+
+    /// The agent goes on after what looked like its end.
+    pub(crate) fn goes_on(&mut self) {
+        if self.summary.end.is_some() {
+            self.begin_turn();
+        }
+    }
+
+    /// The agent said something whole.
+    pub(crate) fn said(&mut self, text: &str) {
+        if !text.trim().is_empty() {
+            self.summary.last_message = Some(bounded(text, MESSAGE_BYTES_MAX));
+            self.has_text = true;
+        }
+    }
+
+    /// The agent said a piece that continues the last one.
+    pub(crate) fn said_more(&mut self, piece: &str) {
+        let message = self.summary.last_message.get_or_insert_default();
+        if message.len() < MESSAGE_BYTES_MAX {
+            message.push_str(&bounded(piece, MESSAGE_BYTES_MAX - message.len()));
+        }
+        self.has_text = self.has_text || !piece.trim().is_empty();
+    }
+
+    pub(crate) fn model(&mut self, model: &str) {
+        self.summary.model = Some(bounded(model, WORD_BYTES_MAX));
+    }
+
+    pub(crate) fn session(&mut self, id: &str) {
+        if self.summary.vendor_session.as_deref() != Some(id) {
+            self.summary.vendor_session = Some(bounded(id, WORD_BYTES_MAX));
+        }
+    }
+
+    pub(crate) fn tool_started(&mut self, id: &str, name: &str) {
+        let (id, name) = (bounded(id, WORD_BYTES_MAX), bounded(name, WORD_BYTES_MAX));
+        if self.open_tools.contains_key(&id) {
+            return self.activity();
+        }
+        self.summary.tool_calls += 1;
+        if self.open_tools.len() < OPEN_TOOLS_MAX {
+            self.open_tools.insert(id.clone(), name.clone());
+        }
+        self.signal(Signal::ToolStarted { id, name });
+        self.progress();
+    }
+
+    pub(crate) fn tool_ended(&mut self, id: &str, ok: bool) {
+        let id = bounded(id, WORD_BYTES_MAX);
+        let name = self.open_tools.remove(&id);
+        if ok {
+            self.summary.errors_in_row = 0;
+        } else {
+            self.summary.tool_errors += 1;
+            self.summary.errors_in_row += 1;
+        }
+        self.signal(Signal::ToolEnded { id, name, ok });
+        self.progress();
+    }
+
+    pub(crate) fn retry(
+        &mut self,
+        attempt: Option<u64>,
+        max: Option<u64>,
+        delay_ms: Option<u64>,
+        error: &str,
+    ) {
+        self.summary.retries += 1;
+        let error = bounded(error, WORD_BYTES_MAX);
+        self.signal(Signal::Retry { attempt, max, delay_ms, error });
+    }
+
+    pub(crate) fn limit(&mut self, status: LimitStatus, until_unix_s: Option<i64>, detail: Option<&str>) {
+        let detail = detail.map(|detail| bounded(detail, WORD_BYTES_MAX));
+        self.summary.rate_limit = Some(RateLimit { status, until_unix_s, detail: detail.clone() });
+        match status {
+            LimitStatus::Rejected => self.signal(Signal::RateLimited { until_unix_s, detail }),
+            LimitStatus::Allowed | LimitStatus::Warning => self.activity(),
+        }
+    }
+
+    pub(crate) fn waits(&mut self, mut waiting: Waiting) {
+        waiting.detail = waiting.detail.map(|detail| bounded(&detail, WORD_BYTES_MAX));
+        if self.summary.waiting.as_ref() != Some(&waiting) {
+            self.summary.waiting = Some(waiting.clone());
+            self.signal(Signal::Waiting(waiting));
+        }
+    }
+
+    pub(crate) fn waits_no_more(&mut self) {
+        if self.summary.waiting.take().is_some() {
+            self.signal(Signal::WaitingOver);
+        }
+    }
+
+    /// An event of a kind that is not known.
+    pub(crate) fn unknown(&mut self, kind: &str) {
+        let kind = bounded(kind, WORD_BYTES_MAX);
+        self.summary.unknown_events += 1;
+        let kinds = &mut self.summary.unknown_kinds;
+        if let Some(known) = kinds.iter_mut().find(|known| known.kind == kind) {
+            known.count += 1;
+        } else if kinds.len() < UNKNOWN_KINDS_MAX {
+            kinds.push(UnknownKind { kind: kind.clone(), count: 1 });
+        }
+        self.signal(Signal::Unknown { kind });
+    }
+
+    pub(crate) fn note(&mut self, note: Note) {
+        let notes = &mut self.summary.notes;
+        if notes.contains(&note) {
+            return;
+        }
+        if notes.len() < NOTES_MAX {
+            notes.push(note);
+        } else if notes.len() == NOTES_MAX {
+            notes.push(Note::MoreNotes);
+        }
+    }
+
+    pub(crate) fn child(&mut self, id: &str, description: Option<&str>) {
+        let child = Child {
+            id: bounded(id, WORD_BYTES_MAX),
+            description: description.map(|text| bounded(text, WORD_BYTES_MAX)),
+        };
+        let children = &mut self.summary.children;
+        if !children.iter().any(|known| known.id == child.id) && children.len() < CHILDREN_MAX {
+            children.push(child);
+        }
+    }
+
+    pub(crate) fn child_ended(&mut self, id: &str) {
+        let id = bounded(id, WORD_BYTES_MAX);
+        self.summary.children.retain(|child| child.id != id);
+    }
+
+    pub(crate) fn completed(&mut self, truncated: bool) {
+        self.ended(AgentEnd::Completed { truncated });
+    }
+
+    /// Text that came before makes a failure partial, unless the cause takes the text back.
+    pub(crate) fn failed(&mut self, cause: Cause, message: Option<&str>, vendor: &str) {
+        let failure = Failure {
+            cause,
+            message: message.filter(|text| !text.is_empty()).map(|text| bounded(text, MESSAGE_BYTES_MAX)),
+            vendor: bounded(vendor, WORD_BYTES_MAX),
+        };
+        let is_partial = self.has_text && cause.leaves_text();
+        self.ended(if is_partial { AgentEnd::PartialFailed(failure) } else { AgentEnd::Failed(failure) });
+    }
+
+    pub(crate) fn interrupted(&mut self, vendor: &str) {
+        self.ended(AgentEnd::Interrupted { vendor: bounded(vendor, WORD_BYTES_MAX) });
+    }
+
+    fn ended(&mut self, end: AgentEnd) {
+        self.waits_no_more();
+        self.summary.end = Some(end);
+        self.progress();
+    }
+
+    /// A thousand heartbeats in one piece of output say no more than one.
+    fn signal(&mut self, signal: Signal) {
+        let is_repeated = matches!(signal, Signal::Activity | Signal::Progress)
+            && self.signals.last().is_some_and(|last| *last == signal);
+        if !is_repeated {
+            self.signals.push(signal);
+        }
+    }
+}
+
+/// The beginning of a text, cut where a character begins.
+pub(crate) fn bounded(text: &str, bytes_max: usize) -> String {
+    text[..text.floor_char_boundary(bytes_max)].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::signal::WaitingFor;
+
+    #[test]
+    fn a_cut_text_ends_with_a_whole_character() {
+        assert_eq!(bounded("äöü", 3), "ä");
+        assert_eq!(bounded("äöü", 6), "äöü");
+        assert_eq!(bounded("äöü", 99), "äöü");
+    }
+
+    #[test]
+    fn what_grows_with_the_stream_has_a_bound() {
+        let mut tally = Tally::new(Program::Claude);
+        for index in 0..5_000 {
+            let word = format!("{index}{}", "x".repeat(5_000));
+            tally.tool_started(&word, &word);
+            tally.unknown(&word);
+            tally.child(&word, Some(&word));
+            tally.note(Note::UnknownReason { reason: word.clone() });
+            tally.said_more(&word);
+            tally.is_first(&word);
+        }
+        let summary = &tally.summary;
+        assert_eq!((summary.tool_calls, summary.unknown_events), (5_000, 5_000));
+        assert_eq!(summary.unknown_kinds.len(), UNKNOWN_KINDS_MAX);
+        assert_eq!(summary.children.len(), CHILDREN_MAX);
+        assert_eq!(summary.notes.len(), NOTES_MAX + 1);
+        assert_eq!(summary.last_message.as_ref().map(String::len), Some(MESSAGE_BYTES_MAX));
+        assert_eq!((tally.open_tools.len(), tally.seen.len()), (OPEN_TOOLS_MAX, SEEN_MAX));
+    }
+
+    #[test]
+    fn waiting_is_said_once_and_ends_once() {
+        let mut tally = Tally::new(Program::Claude);
+        let waiting = Waiting { cause: WaitingFor::Permission, detail: Some("Bash".to_owned()) };
+        tally.waits(waiting.clone());
+        tally.waits(waiting.clone());
+        tally.waits_no_more();
+        tally.waits_no_more();
+        assert_eq!(tally.take_signals(), [Signal::Waiting(waiting), Signal::WaitingOver]);
+    }
+}
