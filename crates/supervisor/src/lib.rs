@@ -11,15 +11,19 @@ mod before_exec;
 pub mod containment;
 mod end;
 mod error;
+mod listen;
 #[cfg(feature = "mutants")]
 pub mod mutant;
 #[cfg(not(feature = "mutants"))]
 mod mutant;
+mod notify;
 mod nursery;
 mod observer;
 pub mod output;
 pub mod process;
+mod pty;
 mod running;
+mod signals;
 mod spec;
 mod start;
 mod stop;
@@ -33,5 +37,6 @@ pub use error::StartError;
 pub use observer::{Answer, Caught, Notification, Observer, Quiet, Stream};
 pub use process::Identity;
 pub use running::{Running, Stopper};
+pub use signals::Signals;
 pub use spec::{Audience, Keep, Limits, Spec, Stdin, Timers};
 pub use start::start;

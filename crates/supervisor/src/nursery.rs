@@ -90,6 +90,11 @@ pub(crate) fn is_sole_run() -> bool {
     mains().len() <= 1
 }
 
+/// Whether no main process is left to be reaped.
+pub(crate) fn is_empty() -> bool {
+    mains().is_empty()
+}
+
 /// Whether we have any child at all, ended or not.
 pub(crate) fn has_children() -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;

@@ -36,7 +36,7 @@ pub trait Observer {
     /// The time the owner wanted has come.
     fn tick(&mut self) {}
 
-    /// A signal reached us, and the signals were taken. `stopping` says whether a stop has begun.
+    /// A signal reached us, and [`Signals`](crate::Signals) were taken. It is asked for those that may stop the run.
     fn signal(&mut self, caught: Caught) -> Answer {
         caught.usual_answer()
     }
@@ -90,18 +90,25 @@ pub enum Caught {
     Hangup,
     /// QUIT, as from Ctrl-\.
     Quit,
+    /// WINCH: the terminal has another size, which the run passes on by itself.
+    Resize,
+    /// TSTP, as from Ctrl-Z: the run suspends itself and us.
+    Suspend,
+    /// CONT: we go on.
+    Resume,
 }
 
 impl Caught {
     /// What most owners want: the run stops.
     #[must_use]
     pub const fn usual_answer(self) -> Answer {
-        Answer::Stop(match self {
-            Self::Interrupt => StopCause::Interrupt,
-            Self::Terminate => StopCause::Terminate,
-            Self::Hangup => StopCause::Hangup,
-            Self::Quit => StopCause::Quit,
-        })
+        match self {
+            Self::Interrupt => Answer::Stop(StopCause::Interrupt),
+            Self::Terminate => Answer::Stop(StopCause::Terminate),
+            Self::Hangup => Answer::Stop(StopCause::Hangup),
+            Self::Quit => Answer::Stop(StopCause::Quit),
+            Self::Resize | Self::Suspend | Self::Resume => Answer::Ignore,
+        }
     }
 }
 

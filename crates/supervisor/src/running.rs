@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, pidfd_send_signal};
 
 use crate::containment::{Group, Held, Roots, Tree};
+use crate::notify::Notices;
 use crate::output::Outlets;
 use crate::process::Mark;
 use crate::wake::Wake;
 use crate::watch::Watch;
-use crate::{Containment, End, Identity, Observer, Spec, StopCause, nursery};
+use crate::{Containment, End, Identity, Observer, Signals, Spec, StopCause, nursery};
 
 /// A run that has started.
 ///
@@ -28,6 +29,8 @@ pub struct Running {
     pub(crate) held: Held,
     pub(crate) outlets: Outlets,
     pub(crate) wake: Arc<Wake>,
+    pub(crate) notices: Option<Notices>,
+    pub(crate) signals: Option<Signals>,
     /// The main process is reaped.
     pub(crate) reaped: bool,
     /// Nobody is left, or what is left has been reported.
@@ -68,6 +71,13 @@ impl Running {
     #[must_use]
     pub fn stopper(&self) -> Stopper {
         Stopper(Arc::clone(&self.wake))
+    }
+
+    /// Lets the signals that reach us act on this run.
+    #[must_use]
+    pub fn listen(mut self, signals: Signals) -> Self {
+        self.signals = Some(signals);
+        self
     }
 
     /// Watches until nobody of the tree is left.

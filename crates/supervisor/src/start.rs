@@ -11,6 +11,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::before_exec::{self, Orders, Report, Step};
 use crate::containment::{Held, hold};
+use crate::notify::Notices;
 use crate::output::Outlets;
 use crate::process::{MARKER_VARIABLE, of};
 use crate::wake::Wake;
@@ -23,28 +24,33 @@ pub fn start(spec: Spec) -> Result<Running, StartError> {
     nursery::open().map_err(set_up("prepare to reap"))?;
     let wake = Arc::new(Wake::new().map_err(set_up("make an eventfd"))?);
     let held = hold(&spec.marker, &spec.limits, None);
-    let (held, outlets, child) = match attempt(&spec, held) {
+    // Without a socket the child is deaf to nobody; it only cannot say more than its output does.
+    let keep_dir = spec.keep.as_ref().map(|keep| keep.dir.as_path());
+    let notices = Notices::open(&spec.marker, keep_dir).ok();
+    let (held, outlets, child) = match attempt(&spec, held, notices.as_ref()) {
         Ok(started) => started,
         // The group was made and does not let the child in; the other rung always works.
         Err(Failure::Before(Step::Group, source)) => {
             let why = format!("the control group does not take the child: {source}");
-            attempt(&spec, hold(&spec.marker, &spec.limits, Some(why)))
-                .map_err(|failure| failure.told(&spec))?
+            let held = hold(&spec.marker, &spec.limits, Some(why));
+            attempt(&spec, held, notices.as_ref()).map_err(|failure| failure.told(&spec))?
         }
         Err(failure) => return Err(failure.told(&spec)),
     };
     let started = Instant::now();
-    running(spec, started, held, outlets, wake, child)
+    running(spec, started, Parts { held, outlets, notices, wake }, child)
 }
 
-fn running(
-    spec: Spec,
-    started: Instant,
+/// What was made for the child.
+struct Parts {
     held: Held,
     outlets: Outlets,
+    notices: Option<Notices>,
     wake: Arc<Wake>,
-    mut child: Child,
-) -> Result<Running, StartError> {
+}
+
+fn running(spec: Spec, started: Instant, parts: Parts, mut child: Child) -> Result<Running, StartError> {
+    let Parts { held, outlets, notices, wake } = parts;
     let id = child.id();
     let known = Pid::from_raw(id as i32)
         .ok_or_else(|| io::Error::other("a child without a pid"))
@@ -65,6 +71,8 @@ fn running(
                 held,
                 outlets,
                 wake,
+                notices,
+                signals: None,
                 reaped: false,
                 settled: false,
                 on_this_thread: PhantomData,
@@ -93,7 +101,9 @@ fn check(spec: &Spec) -> Result<(), StartError> {
     }
     let missing = |source| StartError::MissingCwd { cwd: spec.cwd.clone(), source };
     match std::fs::metadata(&spec.cwd) {
-        Ok(metadata) if metadata.is_dir() => Ok(()),
+        Ok(metadata) if metadata.is_dir() => {
+            rustix::fs::access(&spec.cwd, rustix::fs::Access::EXEC_OK).map_err(|error| missing(error.into()))
+        }
         Ok(_) => Err(missing(io::Error::from_raw_os_error(libc::ENOTDIR))),
         Err(error) => Err(missing(error)),
     }
@@ -130,8 +140,8 @@ impl Failure {
     }
 }
 
-fn attempt(spec: &Spec, held: Held) -> Result<(Held, Outlets, Child), Failure> {
-    match spawn(spec, &held) {
+fn attempt(spec: &Spec, held: Held, notices: Option<&Notices>) -> Result<(Held, Outlets, Child), Failure> {
+    match spawn(spec, &held, notices) {
         Ok((outlets, child)) => Ok((held, outlets, child)),
         Err(failure) => {
             held.discard();
@@ -141,11 +151,12 @@ fn attempt(spec: &Spec, held: Held) -> Result<(Held, Outlets, Child), Failure> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the home of Command::spawn")]
-fn spawn(spec: &Spec, held: &Held) -> Result<(Outlets, Child), Failure> {
+fn spawn(spec: &Spec, held: &Held, notices: Option<&Notices>) -> Result<(Outlets, Child), Failure> {
     let ours = |what| move |source| Failure::Ours(what, source);
     let mut command = Command::new(&spec.program);
     command.args(&spec.args).current_dir(&spec.cwd).envs(spec.env.iter().map(|(key, value)| (key, value)));
     command.env(MARKER_VARIABLE, markers(&spec.marker));
+    set_notify(&mut command, spec, notices);
     let (outlets, terminal) = Outlets::lay(spec, &mut command).map_err(ours("lay the pipes of the child"))?;
     let orders = Orders {
         groups: held.doors().map_err(|error| Failure::Before(Step::Group, error))?,
@@ -162,6 +173,19 @@ fn spawn(spec: &Spec, held: &Held) -> Result<(Outlets, Child), Failure> {
             Some(step) => Failure::Before(step, error),
             None => Failure::Exec(error),
         }),
+    }
+}
+
+/// Who watches us is none of the child's business; it notifies us instead.
+fn set_notify(command: &mut Command, spec: &Spec, notices: Option<&Notices>) {
+    for variable in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] {
+        command.env_remove(variable);
+    }
+    if let Some(notices) = notices {
+        command.env("NOTIFY_SOCKET", notices.address());
+        if let Some(silence) = spec.timers.silence {
+            command.env("WATCHDOG_USEC", silence.as_micros().to_string());
+        }
     }
 }
 

@@ -33,6 +33,17 @@ impl Clocks {
         self.last = Some(at);
     }
 
+    /// The child asked for more time, which counts as a sign of life.
+    pub(crate) fn extend(&mut self, by: Duration) {
+        let now = self.elapsed();
+        self.alive(now);
+        self.extended = self.extended.max(now.saturating_add(by));
+    }
+
+    pub(crate) fn suspended_for(&mut self, time: Duration) {
+        self.suspended += time;
+    }
+
     /// How long until the first clock runs out.
     pub(crate) fn next(&self, now: Duration) -> Option<Duration> {
         self.deadlines().map(|(_, _, at, _)| at.saturating_sub(now)).min()
@@ -115,6 +126,14 @@ mod tests {
     #[test]
     fn of_two_that_ran_out_the_earlier_one_is_named() {
         assert_eq!(which(&clocks(5, 3, 0), 9), Some(Timer::FirstOutput));
+    }
+
+    #[test]
+    fn more_time_moves_every_clock() {
+        let mut clocks = clocks(5, 0, 0);
+        clocks.extend(seconds(100));
+        assert_eq!(which(&clocks, 50), None);
+        assert_eq!(which(&clocks, 101), Some(Timer::Total));
     }
 
     #[test]

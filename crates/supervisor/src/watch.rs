@@ -1,44 +1,54 @@
 //! The loop that watches one run: one `poll`, and then whatever became due.
 //!
 //! Invariant: it sleeps until something happens or a clock runs out; it never wakes up just to look, except while
-//! those are awaited who outlived a main process that no control group holds. Every change of stage happens in
-//! `due` or `main_ended`; the order of checks is deadlines first, so that a flood of output delays no clock.
+//! those are awaited who outlived a main process that no control group holds. Output is read one piece a round, so a
+//! flood delays no clock and no signal.
 
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Signal, pidfd_send_signal};
 
 use crate::containment::{Group, Tree};
-use crate::stop::{CONFIRM, Stage};
+use crate::notify::Notices;
+use crate::pty::{Keys, Pty};
+use crate::stop::Stage;
 use crate::timers::Clocks;
-use crate::{Cause, End, How, Kept, Observer, Running, StopCause, Usage, nursery};
+use crate::{Cause, End, How, Observer, Running, Usage, nursery};
 
 pub(crate) struct Watch<'a> {
-    run: &'a mut Running,
-    observer: &'a mut dyn Observer,
-    clocks: Clocks,
-    tree: Tree,
-    stage: Stage,
-    cause: Cause,
+    pub(crate) run: &'a mut Running,
+    pub(crate) observer: &'a mut dyn Observer,
+    pub(crate) clocks: Clocks,
+    pub(crate) tree: Tree,
+    pub(crate) stage: Stage,
+    pub(crate) cause: Cause,
     /// How the main process ended, when, and what it used.
-    main: Option<(How, Duration, Usage)>,
-    killed: bool,
-    escaped: u32,
-    left: u32,
-    leak: bool,
+    pub(crate) main: Option<(How, Duration, Usage)>,
+    /// What was typed at our terminal.
+    pub(crate) typed: Keys,
+    pub(crate) killed: bool,
+    pub(crate) escaped: u32,
+    pub(crate) left: u32,
+    pub(crate) leak: bool,
     /// When the owner is due, from the start.
-    tick_at: Option<Duration>,
+    pub(crate) tick_at: Option<Duration>,
     /// The next look at the tree, where nobody tells us.
     look_every: Duration,
 }
 
-/// What `poll` found.
-#[derive(Default)]
-struct Ready {
-    bell: bool,
-    main: bool,
-    outlets: [bool; 2],
+/// What `poll` can find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Event {
+    Bell,
+    Main,
+    Group,
+    Signals,
+    Notices,
+    Typed,
+    KeysTaken,
+    Output(usize),
+    Reader(usize),
 }
 
 const LOOK_FIRST: Duration = Duration::from_millis(2);
@@ -54,6 +64,7 @@ impl<'a> Watch<'a> {
             stage: Stage::Free,
             cause: Cause::OfItself,
             main: None,
+            typed: Keys::default(),
             killed: false,
             escaped: 0,
             left: 0,
@@ -64,51 +75,79 @@ impl<'a> Watch<'a> {
     }
 
     pub(crate) fn run(mut self) -> End {
+        if let Some(pty) = &mut self.run.outlets.pty {
+            pty.make_raw();
+        }
         while self.stage != Stage::Over {
-            let ready = self.wait();
-            let now = self.clocks.elapsed();
-            if ready.bell {
-                self.asked();
-            }
-            for (index, ready) in ready.outlets.into_iter().enumerate() {
-                if ready && self.run.outlets.take(index, now, self.observer) {
-                    self.clocks.alive(now);
-                }
-            }
-            if ready.main && self.main.is_none() {
-                self.main_ended();
+            let limit = self.limit();
+            for event in self.wait(limit) {
+                self.handle(event);
             }
             self.due();
         }
         self.finish()
     }
 
-    fn wait(&mut self) -> Ready {
-        let limit = self.limit().map(|limit| Timespec {
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Bell => self.asked(),
+            Event::Main => self.main_ended(),
+            // Whether somebody is left is asked after every round.
+            Event::Group => {}
+            Event::Signals => self.caught(),
+            Event::Notices => self.notified(),
+            Event::Typed => self.keys(),
+            Event::KeysTaken => {
+                if let Some(pty) = &mut self.run.outlets.pty {
+                    pty.pass_keys();
+                }
+            }
+            Event::Output(index) => {
+                let now = self.clocks.elapsed();
+                if self.run.outlets.take(index, now, self.observer) {
+                    self.clocks.alive(now);
+                }
+            }
+            Event::Reader(index) => self.run.outlets.resume(index),
+        }
+    }
+
+    /// Sleeps until something happens.
+    fn wait(&self, limit: Option<Duration>) -> Vec<Event> {
+        let limit = limit.map(|limit| Timespec {
             tv_sec: limit.as_secs().try_into().unwrap_or(i64::MAX),
             tv_nsec: limit.subsec_nanos().into(),
         });
-        let bell = self.run.wake.bell();
-        let mut waiting = vec![PollFd::new(&bell, PollFlags::IN)];
-        if self.main.is_none() {
-            waiting.push(PollFd::new(&self.run.pidfd, PollFlags::IN));
+        let watched = self.watched();
+        let mut waiting: Vec<PollFd<'_>> = watched
+            .iter()
+            .map(|(_, descriptor, flags)| PollFd::from_borrowed_fd(*descriptor, *flags))
+            .collect();
+        if poll(&mut waiting, limit.as_ref()).is_err() {
+            // Interrupted by a signal, whose handler has rung a bell.
+            return Vec::new();
         }
-        let streams: Vec<_> = self.run.outlets.open().collect();
-        let first = waiting.len();
-        waiting.extend(streams.iter().map(|(_, pipe)| PollFd::from_borrowed_fd(*pipe, PollFlags::IN)));
-        let events = self.run.held.group.as_ref().filter(|_| self.main.is_some()).map(Group::events);
-        if let Some(events) = events {
-            waiting.push(PollFd::from_borrowed_fd(events, PollFlags::PRI));
-        }
-        // Interrupted by a signal, everything is looked at and found not ready.
-        poll(&mut waiting, limit.as_ref()).ok();
-        let is_ready = |index: usize| !waiting[index].revents().is_empty();
-        let mut ready =
-            Ready { bell: is_ready(0), main: self.main.is_none() && is_ready(1), ..Ready::default() };
-        for (place, (index, _)) in streams.iter().enumerate() {
-            ready.outlets[*index] = is_ready(first + place);
-        }
-        ready
+        let ready = waiting.iter().zip(&watched).filter(|(waited, _)| !waited.revents().is_empty());
+        ready.map(|(_, (event, ..))| *event).collect()
+    }
+
+    fn watched(&self) -> Vec<(Event, BorrowedFd<'_>, PollFlags)> {
+        let run = &*self.run;
+        let pty = run.outlets.pty.as_ref();
+        let going = self.main.is_none();
+        let single = [
+            (Event::Bell, Some(run.wake.bell()), PollFlags::IN),
+            (Event::Signals, run.signals.as_ref().map(AsFd::as_fd), PollFlags::IN),
+            (Event::Notices, run.notices.as_ref().map(Notices::descriptor), PollFlags::IN),
+            (Event::Typed, pty.and_then(Pty::typed), PollFlags::IN),
+            (Event::KeysTaken, pty.and_then(Pty::waits_for), PollFlags::OUT),
+            (Event::Main, going.then(|| run.pidfd.as_fd()), PollFlags::IN),
+            (Event::Group, run.held.group.as_ref().filter(|_| !going).map(Group::events), PollFlags::PRI),
+        ];
+        let outputs = run.outlets.open().map(|(index, from)| (Event::Output(index), from, PollFlags::IN));
+        let readers = run.outlets.waiting().map(|(index, to)| (Event::Reader(index), to, PollFlags::OUT));
+        let single = single.into_iter().filter_map(|(event, from, flags)| Some((event, from?, flags)));
+        single.chain(outputs).chain(readers).collect()
     }
 
     /// How long `poll` may sleep.
@@ -125,166 +164,14 @@ impl<'a> Watch<'a> {
         [clock, stage, due, look].into_iter().flatten().min()
     }
 
-    /// Somebody rang.
-    fn asked(&mut self) {
-        let asked = self.run.wake.take();
-        if let Some(stopped) = asked.stopped {
-            self.observer.stopped(stopped);
-        }
-        if let Some(cause) = asked.stop {
-            self.stop(Cause::Stopped(cause));
-        }
-        if asked.hurry {
-            self.hurry();
-        }
-    }
-
-    /// Begins a stop, if none has begun.
-    fn stop(&mut self, cause: Cause) {
-        let kill_at = self.clocks.elapsed().saturating_add(self.run.spec.timers.grace);
-        match self.stage {
-            Stage::Free => {
-                self.cause = cause;
-                self.stage = Stage::Polite { kill_at };
-                self.observer.stopping(cause);
-                self.signal(match cause {
-                    Cause::Stopped(StopCause::Interrupt) => Signal::INT,
-                    Cause::Stopped(StopCause::Quit) => Signal::QUIT,
-                    Cause::Stopped(_) | Cause::Timer { .. } | Cause::OfItself => Signal::TERM,
-                });
-            }
-            Stage::Lingering { .. } => self.part(),
-            Stage::Polite { .. } | Stage::Parting { .. } | Stage::Killed { .. } | Stage::Over => {}
-        }
-    }
-
-    fn hurry(&mut self) {
-        match self.stage {
-            Stage::Polite { .. } | Stage::Parting { .. } | Stage::Lingering { .. } => self.kill(),
-            Stage::Free | Stage::Killed { .. } | Stage::Over => {}
-        }
-    }
-
-    /// Signals everybody; who is stopped goes on, to hear it.
-    fn signal(&mut self, signal: Signal) -> u32 {
-        let count = match &self.run.held.group {
-            Some(group) => group.signal(signal),
-            None => self.tree.signal(signal),
-        };
-        match &self.run.held.group {
-            Some(group) => group.signal(Signal::CONT),
-            None => self.tree.signal(Signal::CONT),
-        };
-        count
-    }
-
-    /// The main process has ended.
-    fn main_ended(&mut self) {
-        let (how, usage) = match nursery::reap_main(self.run.pid) {
-            Ok(Some((status, usage))) => (How::from_raw(status), usage),
-            Ok(None) => return,
-            // Somebody else has reaped our child; that it ended is certain, how is not.
-            Err(_) => (How::Unconfirmed, Usage::default()),
-        };
-        self.run.reaped = true;
+    fn finish(mut self) -> End {
         let now = self.clocks.elapsed();
-        self.main = Some((how, now, usage));
-        let left = self.is_anybody_left();
-        match self.stage {
-            Stage::Free => {
-                self.stage = Stage::Lingering { until: now.saturating_add(self.run.spec.timers.leak) };
-            }
-            // What was asked with INT may have been ignored by those in the background.
-            Stage::Polite { .. } if left => drop(self.signal(Signal::TERM)),
-            Stage::Polite { .. } | Stage::Lingering { .. } | Stage::Parting { .. } => {}
-            Stage::Killed { .. } | Stage::Over => {}
-        }
-    }
-
-    /// Does what the time has come for.
-    fn due(&mut self) {
-        let now = self.clocks.elapsed();
-        if self.tick_at.is_some_and(|at| at <= now) {
-            self.observer.tick();
-        }
-        if self.stage == Stage::Free
-            && let Some(cause) = self.clocks.run_out(now)
-        {
-            self.stop(cause);
-        }
-        if self.main.is_some() && !self.is_anybody_left() {
-            let killed = matches!(self.stage, Stage::Killed { .. });
-            if killed || self.run.outlets.are_closed() {
-                self.stage = Stage::Over;
-                return;
-            }
-        }
-        if self.stage.deadline().is_some_and(|at| at <= now) {
-            self.too_late();
-        }
-    }
-
-    fn too_late(&mut self) {
-        match self.stage {
-            Stage::Polite { .. } | Stage::Parting { .. } => self.kill(),
-            Stage::Lingering { .. } => {
-                self.leak = true;
-                self.part();
-            }
-            Stage::Killed { .. } => {
-                self.left = self.count_left();
-                self.stage = Stage::Over;
-            }
-            Stage::Free | Stage::Over => {}
-        }
-    }
-
-    /// Asks those to end who outlived the main process.
-    fn part(&mut self) {
-        self.escaped = self.signal(Signal::TERM);
-        let kill_at = self.clocks.elapsed().saturating_add(self.run.spec.timers.grace);
-        // Where nobody is found, somebody unseen holds the output, and there is nobody to wait for.
-        self.stage = if self.escaped == 0 { Stage::Over } else { Stage::Parting { kill_at } };
-    }
-
-    /// Kills everybody.
-    fn kill(&mut self) {
-        let now = self.clocks.elapsed();
-        if self.main.is_none() {
-            // It is ours and not reaped, so this cannot fail for any reason that matters.
-            pidfd_send_signal(&self.run.pidfd, Signal::KILL).ok();
-        } else {
-            self.escaped = self.escaped.max(self.count_left());
-        }
-        self.killed = true;
-        match &self.run.held.group {
-            Some(group) => group.kill(),
-            None => self.left = self.tree.kill(CONFIRM),
-        }
-        self.stage = Stage::Killed { give_up: now.saturating_add(CONFIRM) };
-    }
-
-    fn is_anybody_left(&mut self) -> bool {
-        match &mut self.run.held.group {
-            Some(group) => group.is_populated(),
-            None => nursery::has_children() && !self.tree.members().is_empty(),
-        }
-    }
-
-    fn count_left(&mut self) -> u32 {
-        match &self.run.held.group {
-            Some(group) => group.members().len() as u32,
-            None => self.tree.members().len() as u32,
-        }
-    }
-
-    fn finish(self) -> End {
-        let now = self.clocks.elapsed();
-        let output: Kept = self.run.outlets.finish(now, self.observer);
+        let output = self.run.outlets.finish(now, self.observer);
         let oom = self.run.held.group.as_ref().and_then(Group::oom_kills).is_some_and(|count| count > 0);
-        if let Some(group) = &self.run.held.group {
+        if let Some(group) = self.run.held.group.take() {
             group.remove();
         }
+        self.run.notices = None;
         if self.main.is_none() {
             nursery::dismiss(self.run.identity.pid);
         }
@@ -303,6 +190,28 @@ impl<'a> Watch<'a> {
             usage,
         };
         self.observer.ended(&end);
+        self.flush();
         end
+    }
+
+    /// Passes on what a slow reader has not taken yet, until it has or somebody is impatient.
+    fn flush(&mut self) {
+        while self.run.outlets.waiting().next().is_some() {
+            for event in self.wait(None) {
+                match event {
+                    Event::Reader(index) => self.run.outlets.resume(index),
+                    Event::Signals => {
+                        let caught =
+                            self.run.signals.as_mut().map(crate::Signals::caught).unwrap_or_default();
+                        if caught.into_iter().any(|caught| caught.usual_answer() != crate::Answer::Ignore) {
+                            return self.run.outlets.abandon();
+                        }
+                    }
+                    Event::Bell if self.run.wake.take().hurry => return self.run.outlets.abandon(),
+                    Event::Bell | Event::Main | Event::Group | Event::Notices => {}
+                    Event::Typed | Event::KeysTaken | Event::Output(_) => {}
+                }
+            }
+        }
     }
 }

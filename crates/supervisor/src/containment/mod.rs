@@ -19,4 +19,4 @@ mod tree;
 pub use account::{Containment, Force, Rung};
 pub(crate) use account::{Held, hold};
 pub(crate) use cgroup::{Group, find};
-pub(crate) use tree::{Roots, Tree};
+pub(crate) use tree::{Roots, Tree, carries};

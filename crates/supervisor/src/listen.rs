@@ -1,0 +1,120 @@
+//! What reaches a run from outside: signals to us, keys at our terminal, notifications of the child.
+
+use std::time::Instant;
+
+use rustix::process::{Signal, kill_process};
+
+use crate::containment::carries;
+use crate::notify::Notice;
+use crate::process::Stat;
+use crate::stop::Stage;
+use crate::watch::Watch;
+use crate::{Answer, Caught, Cause, Notification, Rung};
+
+impl Watch<'_> {
+    /// Somebody rang.
+    pub(crate) fn asked(&mut self) {
+        let asked = self.run.wake.take();
+        if let Some(stopped) = asked.stopped {
+            self.observer.stopped(stopped);
+        }
+        if let Some(cause) = asked.stop {
+            self.stop(Cause::Stopped(cause));
+        }
+        if asked.hurry {
+            self.hurry();
+        }
+    }
+
+    /// Signals reached us.
+    pub(crate) fn caught(&mut self) {
+        let caught = self.run.signals.as_mut().map(crate::Signals::caught).unwrap_or_default();
+        for caught in caught {
+            match caught {
+                Caught::Resize => {
+                    if let Some(pty) = &self.run.outlets.pty {
+                        pty.resize();
+                    }
+                }
+                Caught::Suspend => self.suspend(),
+                Caught::Resume => {
+                    if let Some(pty) = &mut self.run.outlets.pty {
+                        pty.make_raw();
+                        pty.resize();
+                    }
+                }
+                Caught::Interrupt | Caught::Terminate | Caught::Hangup | Caught::Quit => {
+                    if let Answer::Stop(cause) = self.observer.signal(caught) {
+                        match self.stage {
+                            Stage::Free | Stage::Lingering { .. } => self.stop(Cause::Stopped(cause)),
+                            Stage::Polite { .. } | Stage::Parting { .. } => self.hurry(),
+                            Stage::Killed { .. } | Stage::Over => {}
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Keys were typed.
+    pub(crate) fn keys(&mut self) {
+        let Some(pty) = &mut self.run.outlets.pty else { return };
+        let seen = pty.take_keys();
+        self.typed.interrupt |= seen.interrupt;
+        self.typed.quit |= seen.quit;
+        if seen.suspend {
+            self.suspend();
+        }
+    }
+
+    /// Stops the whole run and ourselves, until somebody lets us go on. The clocks of the run stand still meanwhile.
+    fn suspend(&mut self) {
+        self.signal(Signal::STOP);
+        if let Some(pty) = &mut self.run.outlets.pty {
+            pty.restore();
+        }
+        let since = Instant::now();
+        // It cannot fail for ourselves; if it did, the run would simply go on.
+        kill_process(rustix::process::getpid(), Signal::STOP).ok();
+        self.clocks.suspended_for(since.elapsed());
+        if let Some(pty) = &mut self.run.outlets.pty {
+            pty.make_raw();
+            pty.resize();
+        }
+        self.signal(Signal::CONT);
+    }
+
+    /// The child notified.
+    pub(crate) fn notified(&mut self) {
+        while let Some(Notice { sender, words }) =
+            self.run.notices.as_ref().and_then(crate::notify::Notices::next)
+        {
+            if !self.belongs(sender) {
+                continue;
+            }
+            let now = self.clocks.elapsed();
+            self.clocks.alive(now);
+            for word in words {
+                if let Notification::Extend(by) = word {
+                    self.clocks.extend(by);
+                }
+                self.observer.notified(word);
+            }
+        }
+    }
+
+    /// Whether a process is of this run.
+    fn belongs(&mut self, pid: u32) -> bool {
+        if let Rung::Cgroup { path } = &self.run.held.containment.rung
+            && let Some(name) = path.file_name().and_then(|name| name.to_str())
+        {
+            let groups = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+            if groups.lines().any(|line| line.split('/').any(|part| part == name)) {
+                return true;
+            }
+        }
+        Stat::read(pid).is_some_and(|stat| stat.session == self.run.identity.pid)
+            || carries(pid, &self.run.spec.marker)
+            || self.tree.members().iter().any(|mark| mark.pid == pid)
+    }
+}
