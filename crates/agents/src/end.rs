@@ -100,7 +100,7 @@ impl Cause {
             Self::Startup => "it could not begin",
             Self::Tool => "a tool broke it",
             Self::UnknownEnd => "it ended with a word that is not known",
-            Self::Other => "it reported a failure",
+            Self::Other => "it failed",
         }
     }
 }

@@ -43,6 +43,8 @@ pub struct Summary {
     pub last_message: Option<String>,
     /// How it says it ended, unless it went on afterwards.
     pub end: Option<AgentEnd>,
+    /// How many ends it reported; more than one where it went on after one.
+    pub ends: u64,
     /// What it started in the background and has not ended.
     pub children: Vec<Child>,
     /// What is odd about the stream, each said once.
@@ -173,6 +175,7 @@ impl Summary {
             waiting: None,
             last_message: None,
             end: None,
+            ends: 0,
             children: Vec::new(),
             notes: Vec::new(),
             events: 0,

@@ -175,7 +175,7 @@ impl Tally {
 
     /// An event of a kind that is not known.
     pub(crate) fn unknown(&mut self, kind: &str) {
-        let kind = bounded(kind, WORD_BYTES_MAX);
+        let kind = if kind.is_empty() { "untyped".to_owned() } else { bounded(kind, WORD_BYTES_MAX) };
         self.summary.unknown_events += 1;
         let kinds = &mut self.summary.unknown_kinds;
         if let Some(known) = kinds.iter_mut().find(|known| known.kind == kind) {
@@ -235,6 +235,7 @@ impl Tally {
 
     fn ended(&mut self, end: AgentEnd) {
         self.waits_no_more();
+        self.summary.ends += 1;
         self.summary.end = Some(end);
         self.progress();
     }

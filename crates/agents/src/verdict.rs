@@ -63,11 +63,9 @@ pub fn verdict(summary: &Summary, exit: Option<i32>) -> Verdict {
     let documented = exit.and_then(|code| documented_end(program, code, summary));
     match (&summary.end, documented) {
         (None, Some(end)) => {
-            let sentence = format!(
-                "{program} reported no end, and {} means that {}",
-                exit_words(exit),
-                end_words(&end, summary)
-            );
+            let words = end_words(&end, summary);
+            let sentence =
+                format!("{program} reported no end; {}, which means that {words}", exit_words(exit));
             Verdict { standing: Standing::ExitCodeExplains, end: Some(end), sentence }
         }
         (None, None) => no_end(summary, exit),
@@ -114,11 +112,13 @@ fn compare(
 
 fn no_end(summary: &Summary, exit: Option<i32>) -> Verdict {
     let program = summary.program;
-    let seen = match (summary.events, summary.notes.contains(&Note::CutStream)) {
+    let is_cut = summary.notes.contains(&Note::CutStream);
+    let seen = match (summary.events, summary.ends) {
+        _ if is_cut => "stopped in the middle of an event".to_owned(),
         (0, _) => "printed no event at all".to_owned(),
-        (_, true) => "stopped in the middle of an event".to_owned(),
-        (1, false) => "printed 1 event and no end among them".to_owned(),
-        (events, false) => format!("printed {events} events and no end among them"),
+        (1, 0) => "printed 1 event, and that is no end".to_owned(),
+        (events, 0) => format!("printed {events} events and no end among them"),
+        (_, _) => "went on after it had reported an end, and reported no other".to_owned(),
     };
     let sentence = format!("{program} {seen}, and {}; that is not a clean end", exit_words(exit));
     Verdict { standing: Standing::NoEndEvent, end: None, sentence }

@@ -117,3 +117,11 @@ pub(super) const fn unix_seconds(number: i64) -> i64 {
 pub(super) const fn is_retryable(status: u64) -> bool {
     matches!(status, 408 | 409 | 425 | 429 | 500..=599)
 }
+
+/// The number after the word `status`.
+pub(super) fn http_status(text: &str) -> Option<u64> {
+    let (_, rest) = text.split_once("status")?;
+    let digits: String =
+        rest.trim_start_matches([':', ' ']).chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().ok()
+}

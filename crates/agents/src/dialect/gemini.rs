@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use crate::dialect::fields::{Text, lenient};
+use crate::dialect::fields::{Text, http_status, is_retryable, lenient};
 use crate::end::Cause;
 use crate::summary::{Note, Tokens};
 use crate::tally::{Tally, bounded};
@@ -144,7 +144,8 @@ impl Gemini {
             ("error", _) => {
                 let error = event.error.as_ref();
                 let word = error.and_then(|error| Text::of(&error.r#type)).unwrap_or("error");
-                tally.failed(cause(word), error.and_then(|error| Text::of(&error.message)), word);
+                let message = error.and_then(|error| Text::of(&error.message));
+                tally.failed(cause(word, message), message, word);
             }
             (word, _) => tally.failed(Cause::UnknownEnd, None, word),
         }
@@ -163,7 +164,7 @@ fn init(event: &Event<'_>, tally: &mut Tally) {
 }
 
 /// The names of the errors that end the program.
-fn cause(word: &str) -> Cause {
+fn cause(word: &str, message: Option<&str>) -> Cause {
     match word {
         "FatalAuthenticationError" => Cause::Login,
         "FatalInputError" | "FatalSandboxError" | "FatalConfigError" | "FatalUntrustedWorkspaceError" => {
@@ -171,6 +172,9 @@ fn cause(word: &str) -> Cause {
         }
         "FatalTurnLimitedError" => Cause::MaxTurns,
         "FatalToolExecutionError" => Cause::Tool,
+        "TerminalQuotaError" | "ModelNotFoundError" => Cause::Provider { retryable: false },
+        "RetryableQuotaError" => Cause::Provider { retryable: true },
+        "ApiError" => Cause::Provider { retryable: message.and_then(http_status).is_none_or(is_retryable) },
         _ => Cause::Other,
     }
 }

@@ -5,8 +5,11 @@
 //! no JSON object is refused.
 
 mod claude;
+mod codex;
 mod fields;
 mod gemini;
+mod goose;
+mod opencode;
 mod table;
 
 pub(crate) use table::Dialect;

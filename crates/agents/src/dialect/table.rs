@@ -4,6 +4,8 @@
 
 use crate::dialect::claude::Claude;
 use crate::dialect::gemini::Gemini;
+use crate::dialect::goose::Goose;
+use crate::dialect::{codex, opencode};
 use crate::program::Program;
 use crate::tally::Tally;
 
@@ -11,7 +13,10 @@ use crate::tally::Tally;
 #[derive(Debug)]
 pub(crate) enum Dialect {
     Claude(Claude),
+    Codex,
     Gemini(Gemini),
+    Opencode,
+    Goose(Goose),
     Plain,
 }
 
@@ -19,8 +24,11 @@ impl Dialect {
     pub(crate) const fn of(program: Program) -> Self {
         match program {
             Program::Claude | Program::Cursor | Program::Amp => Self::Claude(Claude::new()),
+            Program::Codex => Self::Codex,
             Program::Gemini => Self::Gemini(Gemini::new()),
-            Program::Codex | Program::Opencode | Program::Goose | Program::Plain => Self::Plain,
+            Program::Opencode => Self::Opencode,
+            Program::Goose => Self::Goose(Goose::new()),
+            Program::Plain => Self::Plain,
         }
     }
 
@@ -33,7 +41,10 @@ impl Dialect {
     pub(crate) fn read(&mut self, line: &str, tally: &mut Tally) -> bool {
         match self {
             Self::Claude(claude) => claude.read(line, tally),
+            Self::Codex => codex::read(line, tally),
             Self::Gemini(gemini) => gemini.read(line, tally),
+            Self::Opencode => opencode::read(line, tally),
+            Self::Goose(goose) => goose.read(line, tally),
             Self::Plain => false,
         }
     }

@@ -11,6 +11,7 @@ use crate::dialect::fields::{Amount, List, Named, Text, is_retryable, lenient};
 use crate::end::Cause;
 use crate::summary::{Note, Tokens};
 use crate::tally::Tally;
+use crate::usd::Usd;
 
 #[derive(Deserialize)]
 struct TurnResult<'a> {
@@ -105,12 +106,15 @@ impl Claude {
         }
         match subtype {
             "success" if is_error => {
-                let retryable = result.api_error_status.is_none_or(is_retryable);
+                let cause = match result.api_error_status {
+                    Some(401 | 403) => Cause::Login,
+                    status => Cause::Provider { retryable: status.is_none_or(is_retryable) },
+                };
                 let status = result.api_error_status.map_or_else(
                     || terminal.unwrap_or("is_error").to_owned(),
                     |status| format!("api_error {status}"),
                 );
-                tally.failed(Cause::Provider { retryable }, message, &status);
+                tally.failed(cause, message, &status);
             }
             "success" => {
                 if let Some(reason) = terminal.filter(|reason| !SUCCESS_REASONS.contains(reason)) {
@@ -162,14 +166,12 @@ fn totals(result: &TurnResult<'_>, tally: &mut Tally) {
     if let Some(turns) = result.num_turns {
         summary.turns = Some(summary.turns.unwrap_or(0).saturating_add(turns));
     }
-    // A crash may report nothing but zeroes; what was reported before is truer than that.
-    let zero = crate::usd::Usd::default();
-    let is_crash = result.is_error == Some(true) || result.result.is_none();
+    // A failure may report nothing but zeroes, which say less than nothing at all.
+    if result.is_error == Some(true) && is_zero(result) {
+        return;
+    }
     if let Some(Amount(cost)) = result.total_cost_usd {
         let before = summary.cost_usd.unwrap_or_default();
-        if cost == zero && before > zero && is_crash {
-            return;
-        }
         summary.cost_usd = Some(cost);
         if cost < before {
             tally.note(Note::TotalsBeganAgain);
@@ -191,6 +193,14 @@ fn totals(result: &TurnResult<'_>, tally: &mut Tally) {
         }
         _ => {}
     }
+}
+
+fn is_zero(result: &TurnResult<'_>) -> bool {
+    let costs_nothing = result.total_cost_usd.as_ref().is_none_or(|cost| cost.0 == Usd::default());
+    let has_models = result.model_usage.as_ref().is_some_and(|models| !models.0.is_empty());
+    let is_unused =
+        |usage: &Usage| usage.input_tokens.unwrap_or(0) == 0 && usage.output_tokens.unwrap_or(0) == 0;
+    costs_nothing && !has_models && result.usage.as_ref().is_none_or(is_unused)
 }
 
 /// One result lists every model with its own running total.
