@@ -1,0 +1,33 @@
+//! Delivery: what a run promised to leave behind, written down at its start and checked at its end.
+//!
+//! Invariant: the contract that is verified is the one that was agreed on before the process was started, and nothing
+//! outside of the artifact directory is ever read. Deliberately absent: the state of the run. A verification is
+//! evidence and a verdict; the kernel moves the run.
+
+mod agreement;
+mod beneath;
+mod check;
+mod contract;
+mod effect;
+mod error;
+mod inspection;
+mod media;
+mod name;
+mod reading;
+mod repository;
+mod schema;
+mod verification;
+mod verify;
+mod walk;
+
+pub use agreement::Agreement;
+pub use beneath::{Opened, Refused, Root, Way};
+pub use check::{Check, Program, ProgramEnd, Ran};
+pub use contract::{COMMAND_LIMIT_S, Contract, Promise, PromisedSchema, Subject};
+pub use effect::{EVIDENCE_MAX, Effect};
+pub use error::{Error, Problem};
+pub use media::MediaType;
+pub use name::{Name, Pattern};
+pub use repository::Repository;
+pub use verification::{FileFound, Found, Item, Verification};
+pub use verify::{Limits, verify};
