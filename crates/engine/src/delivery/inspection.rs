@@ -79,7 +79,8 @@ impl Pass {
         let mut hasher = blake3::Hasher::new();
         let mut buffer = vec![0; HEAD_MAX];
         // Of a file beyond the bound only the beginning is looked at.
-        let bound = if size > file_max { HEAD_MAX as u64 } else { file_max };
+        let beyond = size > file_max;
+        let bound = if beyond { HEAD_MAX as u64 } else { file_max };
         let mut ended = false;
         while !ended && pass.bytes < bound {
             let room = usize::try_from(bound - pass.bytes).unwrap_or(HEAD_MAX).min(HEAD_MAX);
@@ -92,7 +93,7 @@ impl Pass {
             pass.take(&buffer[..read], &mut hasher, document_max);
         }
         // At the bound exactly, only another read tells whether there is more.
-        if ended || file.read(&mut buffer[..1])? == 0 {
+        if !beyond && (ended || file.read(&mut buffer[..1])? == 0) {
             pass.hash = Some(hasher.finalize().to_hex().to_string());
             pass.text.end();
         } else {

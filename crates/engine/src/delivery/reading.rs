@@ -28,7 +28,9 @@ impl Contract {
         if bytes > FILE_BYTES_MAX {
             return Err(at(None, Problem::TooLarge { bytes, max: FILE_BYTES_MAX }));
         }
-        let document: Document = serde_saphyr::from_str(text).map_err(|error| {
+        // The `n` of an older YAML is a name here, not a no.
+        let options = serde_saphyr::options! { strict_booleans: true };
+        let document: Document = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
             let line = error.location().map(|location| location.line());
             at(line, Problem::Syntax(plain(&error)))
         })?;
@@ -148,6 +150,7 @@ mod tests {
             ("- {path: a, json_schema: ../s.json}", "has `..`"),
             ("- {path: a, min_bytes: -1}", "c.yaml:2: "),
             ("- {path: a, path: b}", "c.yaml:2: "),
+            ("- {path: a, required: yes}", "c.yaml:2: "),
             ("- [a]", "c.yaml:2: "),
             ("  a", "a list of artifacts"),
             ("  wanted: []", "expected"),
