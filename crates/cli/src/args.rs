@@ -12,16 +12,23 @@ use crate::commands::create::CreateArgs;
 use crate::commands::derive::DeriveArgs;
 use crate::commands::events::EventsArgs;
 use crate::commands::export::ExportArgs;
+use crate::commands::heartbeat::HeartbeatArgs;
 use crate::commands::import::ImportArgs;
 use crate::commands::inspect::InspectArgs;
+use crate::commands::logs::{AttachArgs, LogsArgs};
 use crate::commands::machines::MachinesArgs;
 use crate::commands::man::ManArgs;
 use crate::commands::note::NoteArgs;
 use crate::commands::ps::PsArgs;
+use crate::commands::reap::ReapArgs;
 use crate::commands::reasons::ReasonsArgs;
+use crate::commands::retry::RetryArgs;
+use crate::commands::run::RunArgs;
+use crate::commands::stop::StopArgs;
 use crate::commands::store::StoreArgs;
 use crate::commands::transition::TransitionArgs;
 use crate::commands::verify::VerifyArgs;
+use crate::commands::wait::WaitArgs;
 use crate::commands::why::WhyArgs;
 use crate::error::{Error, Exit};
 use crate::screen::Screen;
@@ -48,11 +55,19 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Run(Box<RunArgs>),
     Ps(PsArgs),
     Inspect(InspectArgs),
     Why(WhyArgs),
+    Logs(LogsArgs),
+    Attach(AttachArgs),
     Events(EventsArgs),
     Attention(AttentionArgs),
+    Stop(StopArgs),
+    Retry(RetryArgs),
+    Wait(WaitArgs),
+    Reap(ReapArgs),
+    Heartbeat(HeartbeatArgs),
     Note(NoteArgs),
     Verify(VerifyArgs),
     Store(StoreArgs),
@@ -82,11 +97,19 @@ impl Cli {
         let screen = Screen::new(self.color, self.width.map(usize::from));
         let store = Store::new(self.store.as_ref());
         match &self.command {
+            Command::Run(args) => args.run(&screen, &store),
             Command::Ps(args) => args.run(&screen, &store),
             Command::Inspect(args) => args.run(&screen, &store),
             Command::Why(args) => args.run(&screen, &store),
+            Command::Logs(args) => args.run(&screen, &store),
+            Command::Attach(args) => args.run(&screen, &store),
             Command::Events(args) => args.run(&screen, &store),
             Command::Attention(args) => args.run(&screen, &store),
+            Command::Stop(args) => args.run(&screen, &store),
+            Command::Retry(args) => args.run(&screen, &store),
+            Command::Wait(args) => args.run(&screen, &store),
+            Command::Reap(args) => args.run(&screen, &store),
+            Command::Heartbeat(args) => args.run(&screen, &store),
             Command::Note(args) => args.run(&screen, &store),
             Command::Verify(args) => args.run(&screen, &store),
             Command::Store(args) => args.run(&screen, &store),

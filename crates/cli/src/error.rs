@@ -6,8 +6,9 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use callboard_engine::{RecordError, RunError};
 use callboard_kernel::{EntityId, Refusal};
-use callboard_ledger::{Fault, ImportError, OpenError, ReadError};
+use callboard_ledger::{AppendError, Fault, ImportError, OpenError, ReadError};
 use callboard_lifecycle::UnknownWord;
 use callboard_lifecycle::session::SessionState;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -38,7 +39,7 @@ impl Exit {
     /// Somebody else writes.
     const HELD: Self = Self { code: 5, meaning: "held by another writer" };
     /// A bound was reached.
-    const TIMED_OUT: Self = Self { code: 124, meaning: "the run timed out" };
+    pub(crate) const TIMED_OUT: Self = Self { code: 124, meaning: "the run timed out" };
     /// A person broke it off.
     const INTERRUPTED: Self = Self { code: 130, meaning: "the run was aborted, by Ctrl-C for instance" };
     /// It was called off.
@@ -55,6 +56,11 @@ impl Exit {
         Self::INTERRUPTED,
         Self::TERMINATED,
     ];
+
+    /// The end of a run, told by the code its shell is told.
+    pub(crate) const fn of_run(code: u8) -> Self {
+        Self { code, meaning: "as the run ended" }
+    }
 
     /// The list for the help text.
     pub(crate) fn list() -> String {
@@ -153,6 +159,21 @@ pub(crate) enum Error {
     /// A file that was not taken in.
     #[error("{0} is not imported")]
     Import(String, #[source] ImportError),
+    /// A contract that cannot be kept to.
+    #[error("the contract is not understood")]
+    Contract(#[source] callboard_engine::delivery::Error),
+    /// A run that did not get to a recorded end.
+    #[error(transparent)]
+    Run(RunError),
+    /// The process that should supervise in the background.
+    #[error("the run cannot be put in the background")]
+    Shim(#[source] io::Error),
+    /// A run whose words were not kept.
+    #[error("{0} cannot be run again")]
+    NoWords(EntityId),
+    /// A run whose output was not kept.
+    #[error("there is no output of {0}")]
+    NoOutput(EntityId),
     /// A record that does not hold.
     #[error("the log does not hold at record {seq}")]
     Corrupt {
@@ -167,15 +188,26 @@ impl Error {
     /// How the process ends for this.
     pub(crate) fn exit(&self) -> Exit {
         match self {
-            Self::CommandLine { .. } | Self::Line { .. } | Self::Ambiguous { .. } => Exit::USAGE,
-            Self::Refused(_) => Exit::REFUSED,
-            Self::NoStore(_) | Self::NoEntity(_) | Self::NotYet { .. } | Self::NoRecord { .. } => {
-                Exit::NOT_FOUND
+            Self::CommandLine { .. } | Self::Line { .. } | Self::Ambiguous { .. } | Self::Contract(_) => {
+                Exit::USAGE
             }
+            Self::Refused(_) => Exit::REFUSED,
+            Self::NoStore(_)
+            | Self::NoEntity(_)
+            | Self::NotYet { .. }
+            | Self::NoRecord { .. }
+            | Self::NoWords(_)
+            | Self::NoOutput(_) => Exit::NOT_FOUND,
             Self::Input(_, cause) if cause.kind() == io::ErrorKind::NotFound => Exit::NOT_FOUND,
             Self::Open(_, cause) if cause.is_busy() => Exit::HELD,
             Self::Ask(cause) | Self::Import(_, ImportError::Store(cause)) if cause.is_busy() => Exit::HELD,
             Self::Append(Fault::Busy) => Exit::HELD,
+            Self::Run(RunError::NotRecorded(cause)) => match cause.as_ref() {
+                RecordError::Open(cause) if cause.is_busy() => Exit::HELD,
+                RecordError::Append(AppendError::Fault(Fault::Busy)) => Exit::HELD,
+                RecordError::Append(AppendError::Refused(_)) => Exit::REFUSED,
+                RecordError::Open(_) | RecordError::Append(AppendError::Fault(_)) => Exit::FAILED,
+            },
             Self::Read(_)
             | Self::Write(_)
             | Self::File(..)
@@ -185,6 +217,8 @@ impl Error {
             | Self::Ask(_)
             | Self::Append(_)
             | Self::Import(..)
+            | Self::Run(_)
+            | Self::Shim(_)
             | Self::Corrupt { .. } => Exit::FAILED,
         }
     }
@@ -216,6 +250,18 @@ impl Error {
             Self::Import(_, ImportError::Store(cause)) => {
                 return (told(cause), advice::on_asking(cause).to_owned());
             }
+            Self::Contract(cause) => (cause.to_string(), "docs/artifacts.md says what a contract may hold"),
+            Self::Run(cause) => return of_run(cause),
+            Self::Shim(cause) => (cause.to_string(), "leave --detach out and run it in the foreground"),
+            Self::NoWords(_) => (
+                "what was typed is not kept on this host, or it was not started by `callboard run`"
+                    .to_owned(),
+                "callboard inspect ID shows what was run; start it with callboard run",
+            ),
+            Self::NoOutput(_) => (
+                "none is kept on this host, or it was not started by `callboard run`".to_owned(),
+                "callboard inspect ID says where it ran",
+            ),
             Self::Import(_, cause) => {
                 (told(cause), "nothing was changed; export it again where it comes from")
             }
@@ -316,6 +362,24 @@ fn instead(refusal: &clap::Error) -> String {
         return usage.to_string().trim_start_matches("Usage: ").to_owned();
     }
     "callboard --help".to_owned()
+}
+
+/// Why a run did not get to a recorded end, and what to do.
+fn of_run(error: &RunError) -> (String, String) {
+    let record = |cause: &RecordError| match cause {
+        RecordError::Open(cause) => (told(cause), advice::on_opening(cause).to_owned()),
+        RecordError::Append(AppendError::Refused(refusal)) => (refusal.message.clone(), refusal.help.clone()),
+        RecordError::Append(AppendError::Fault(fault)) => (told(fault), advice::on_writing(fault).to_owned()),
+    };
+    match error {
+        RunError::Dir(_, cause) => {
+            (cause.to_string(), "name a store in a directory that can be written".to_owned())
+        }
+        RunError::Identity(cause) => {
+            (cause.to_string(), "mount /proc, which tells processes apart".to_owned())
+        }
+        RunError::NotRecorded(cause) | RunError::Unwritten { source: cause, .. } => record(cause),
+    }
 }
 
 fn one_of<T: AsRef<str>>(words: impl IntoIterator<Item = T>) -> String {

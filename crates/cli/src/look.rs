@@ -3,6 +3,7 @@
 //! Invariant: the past is judged with the clock of the past, so that what `--at` shows is what was shown then.
 //! Deliberately absent: writing.
 
+use callboard_engine::{Host, Sight};
 use callboard_kernel::{EntityId, Moment};
 use callboard_ledger::{Ledger, Listing, Page, Record, Scope, Stored};
 use callboard_lifecycle::Kind;
@@ -33,6 +34,7 @@ pub(crate) struct Look {
     seq: Option<u64>,
     /// The clock by which things are judged.
     pub(crate) now: Moment,
+    host: Host,
 }
 
 impl LookArgs {
@@ -48,7 +50,7 @@ impl LookArgs {
             }
             (None, Some(seq)) => (Some(seq), decided_at(&ledger, seq)?),
         };
-        Ok(Look { ledger, seq, now })
+        Ok(Look { ledger, seq, now, host: Host::this() })
     }
 }
 
@@ -63,6 +65,14 @@ fn decided_at(ledger: &Ledger, seq: u64) -> Result<Moment, Error> {
 }
 
 impl Look {
+    /// From where and when things are judged.
+    pub(crate) fn sight(&self) -> Sight<'_> {
+        match self.seq {
+            None => Sight::present(self.now, &self.host),
+            Some(_) => Sight::past(self.now),
+        }
+    }
+
     /// The entity whose id begins with what was typed.
     pub(crate) fn entity(&self, typed: &str) -> Result<Stored, Error> {
         let id = ids::find(&self.ledger, typed)?;

@@ -6,8 +6,10 @@
 mod advice;
 mod args;
 mod clock;
+mod closing;
 mod commands;
 mod derivation;
+mod detaching;
 mod error;
 mod ids;
 mod jsonl;
@@ -18,7 +20,7 @@ mod store;
 mod style;
 mod table;
 mod telling;
-mod view;
+mod waiting;
 mod when;
 mod word;
 

@@ -65,6 +65,11 @@ impl Screen {
         out.write_all(b"\n").and_then(|()| out.flush()).map_err(Error::Write)
     }
 
+    /// Writes one JSON document on a line.
+    pub(crate) fn json_line<T: Serialize>(&self, document: &T) -> Result<(), Error> {
+        self.data_line(&serde_json::to_string(document).map_err(|error| Error::Write(error.into()))?)
+    }
+
     /// Writes one line for programs.
     pub(crate) fn data_line(&self, line: &str) -> Result<(), Error> {
         let mut out = self.data();

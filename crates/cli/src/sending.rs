@@ -49,7 +49,8 @@ pub(crate) fn json(record: &Record) -> Result<String, Error> {
     record.line().map_err(|error| Error::Ask(ReadError::from(error)))
 }
 
-fn operator() -> Actor {
+/// The person at the terminal.
+pub(crate) fn operator() -> Actor {
     let named = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
     let name = named("USER").or_else(|| named("LOGNAME")).unwrap_or_else(|| "operator".to_owned());
     Actor::new(ActorClass::Operator, name)

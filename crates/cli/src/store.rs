@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use callboard_ledger::{Ledger, Options};
+use callboard_ledger::{Ledger, OpenError, Options};
 
 use crate::error::Error;
 
@@ -37,6 +37,42 @@ impl Store {
             Place::File(path) => open_file(&path),
             Place::Server(url) => open_server(&url),
         }
+    }
+
+    /// Opens it as the supervisor of a run does, which says itself what is wrong.
+    pub(crate) fn open_quietly(&self) -> Result<Ledger, OpenError> {
+        match self.place() {
+            Ok(Place::File(path)) => Ledger::open(&path, Options::default()),
+            Ok(Place::Server(url)) => {
+                Ledger::connect(&url, Options { key_path: server_key().ok(), ..Options::default() })
+            }
+            Err(_) => Ledger::open(Path::new(""), Options::default()),
+        }
+    }
+
+    /// What was named, if anything was: a path as it is seen from everywhere, or a URL.
+    pub(crate) fn named(&self) -> Option<OsString> {
+        let wanted = self.wanted.as_ref()?;
+        let is_server = wanted.to_str().is_some_and(is_url);
+        let absolute = || std::path::absolute(wanted).map(OsString::from).unwrap_or_else(|_| wanted.clone());
+        Some(if is_server { wanted.clone() } else { absolute() })
+    }
+
+    /// Does it serve several hosts?
+    pub(crate) fn is_shared(&self) -> Result<bool, Error> {
+        Ok(matches!(self.place()?, Place::Server(_)))
+    }
+
+    /// Where the output of runs is kept: beside a store that is a file, and with the user's own otherwise.
+    pub(crate) fn runs(&self) -> Result<PathBuf, Error> {
+        let beside = |path: &Path| {
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+            path.parent().map_or_else(|| PathBuf::from("runs"), |parent| parent.join("runs"))
+        };
+        Ok(match self.place()? {
+            Place::File(path) => beside(&path),
+            Place::Server(_) => beside(&own()?),
+        })
     }
 
     /// Opens it, if it is there.
@@ -84,12 +120,16 @@ fn open_file(path: &Path) -> Result<Ledger, Error> {
 
 /// The key that signs checkpoints lies with the user, not with the server: whoever holds the database could sign too.
 fn open_server(url: &str) -> Result<Ledger, Error> {
+    Ledger::connect(url, Options { key_path: Some(server_key()?), ..Options::default() })
+        .map_err(|source| Error::Open(without_password(url), source))
+}
+
+fn server_key() -> Result<PathBuf, Error> {
     let key = own()?.with_file_name("server.key");
     if let Some(directory) = key.parent() {
         std::fs::create_dir_all(directory).map_err(|source| Error::File(key.clone(), source))?;
     }
-    Ledger::connect(url, Options { key_path: Some(key), ..Options::default() })
-        .map_err(|source| Error::Open(without_password(url), source))
+    Ok(key)
 }
 
 /// The address without who logs in there, for messages.

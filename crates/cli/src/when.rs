@@ -58,11 +58,38 @@ fn span_of(text: &str) -> Option<Duration> {
     (!text.is_empty()).then(|| Duration::from_secs(seconds))
 }
 
+/// Reads how long something takes: `90`, `1.5s`, `500ms`, `15m`, `1h30m`. A number alone is seconds.
+pub(crate) fn span(text: &str) -> Result<Duration, Misread> {
+    let fraction = |number: &str, scale: f64| {
+        let plain = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        let number: f64 = number.parse().ok().filter(|_| plain)?;
+        Duration::try_from_secs_f64(number * scale).ok()
+    };
+    let alone = |unit: &str, scale| text.strip_suffix(unit).and_then(|number| fraction(number, scale));
+    let units = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3_600.0), ("d", 86_400.0), ("", 1.0)];
+    let single = units.into_iter().find_map(|(unit, scale)| alone(unit, scale));
+    single.or_else(|| span_of(text)).ok_or_else(|| Misread {
+        because: format!("{text:?} is no span of time"),
+        instead: "90s, 15m, 1h30m or 500ms".to_owned(),
+    })
+}
+
 /// How long it is, in its largest unit: `4m`.
 pub(crate) fn age(span: Duration) -> String {
     let seconds = span.as_secs();
     let (unit, scale) = UNITS.into_iter().find(|(_, scale)| seconds >= *scale).unwrap_or(('s', 1));
     format!("{}{unit}", seconds / scale)
+}
+
+/// How long something took, exactly enough: `12m04s`, `3.2s`.
+pub(crate) fn clock_time(span: Duration) -> String {
+    let seconds = span.as_secs();
+    match (seconds / 3_600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, s) if s < 10 => format!("{:.1}s", span.as_secs_f64()),
+        (0, 0, s) => format!("{s}s"),
+        (0, m, s) => format!("{m}m{s:02}s"),
+        (h, m, _) => format!("{h}h{m:02}m"),
+    }
 }
 
 /// How long ago something was; a dash where it was not.
@@ -87,6 +114,18 @@ pub(crate) fn detailed(moment: Moment, now: Moment) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_span_is_read_as_people_write_it() {
+        let ms = |text: &str| span(text).map(|span| span.as_millis()).ok();
+        let cases = [("90", 90_000), ("1.5s", 1_500), ("500ms", 500), ("15m", 900_000), ("1h30m", 5_400_000)];
+        for (text, expected) in cases {
+            assert_eq!(ms(text), Some(expected), "{text}");
+        }
+        for text in ["", "s", "-5s", "5x", "1e9", "inf", "5 m", "99999999999999999999d"] {
+            assert_eq!(ms(text), None, "{text}");
+        }
+    }
 
     const NOW: Moment = Moment::from_micros(1_794_770_358_000_000);
 

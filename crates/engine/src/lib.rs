@@ -1,11 +1,34 @@
-//! The running system: what a run promised, and whether it was delivered.
+//! The running system behind every surface: what is recorded, judged and acted upon in one place.
 //!
-//! Invariant: nothing here decides a state; the kernel does, from what is found here. Deliberately absent: starting a
-//! process, which is the supervisor's.
+//! Invariant: a surface asks here and shows what it is told; nothing here decides a state, which is the kernel's, or
+//! keeps one, which is the ledger's.
 
+mod attention;
 pub mod delivery;
-
+mod host;
+mod judge;
+mod kept;
 #[cfg(feature = "mutants")]
 pub mod mutant;
 #[cfg(not(feature = "mutants"))]
 mod mutant;
+mod project;
+mod read;
+mod reaper;
+mod redact;
+mod run;
+mod sight;
+mod stop;
+mod view;
+
+pub use attention::{
+    Action, Attention, Cause, Choice, Item, Subject, attention, fingerprint, needs_somebody, set_aside,
+    taken_back,
+};
+pub use host::Host;
+pub use kept::keep_private;
+pub use reaper::{Act, ReapError, Reaped, Reaper};
+pub use run::{Clock, Desk, Ended, Order as RunOrder, RecordError, RunError, agree, perform};
+pub use sight::{ProcessTable, Sight};
+pub use stop::{Asked, StopFor, ask_to_stop};
+pub use view::{Artifacts, Exit, Rest, Timeout, View, evaluate, exit_code};

@@ -3,6 +3,8 @@
 //! Invariant: the same fold serves the live view, a rebuilt one and any moment of the past. Deliberately absent:
 //! health, delivery and severity; they are judged when somebody looks.
 
+use callboard_lifecycle::ActorClass;
+
 use crate::apply::{Misfit, State, apply};
 use crate::event::{Event, EventType};
 use crate::facts::Facts;
@@ -48,7 +50,9 @@ impl Entity {
     /// Takes one more event in, or says why it does not follow.
     pub fn apply(&mut self, event: &Event) -> Result<(), Misfit> {
         apply(&mut self.state, event)?;
-        self.last_activity_at = Some(event.at);
+        if is_sign_of_life(event) {
+            self.last_activity_at = Some(event.at);
+        }
         self.facts.merge(&event.data);
         match event.kind {
             EventType::Created => {
@@ -74,6 +78,15 @@ impl Entity {
     }
 }
 
+/// What somebody notes about an entity is nothing that was heard of it; everything else is.
+const fn is_sign_of_life(event: &Event) -> bool {
+    match (event.kind, event.actor.class) {
+        (EventType::Observed, ActorClass::Operator | ActorClass::System | ActorClass::ApprovalDesk) => false,
+        (EventType::Observed, ActorClass::Supervisor | ActorClass::Worker | ActorClass::Agent)
+        | (EventType::Created | EventType::Transitioned, _) => true,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,7 +94,7 @@ mod tests {
         Actor, Command, Context, Create, Decision, EntityId, EvidenceRef, Order, Transition, decide,
     };
     use callboard_lifecycle::session::SessionState;
-    use callboard_lifecycle::{ActorClass, Kind, reason};
+    use callboard_lifecycle::{Kind, reason};
 
     fn step(entity: &mut Entity, order: Order, second: i64) {
         let actor = Actor::new(ActorClass::Supervisor, "host/1");
@@ -112,6 +125,25 @@ mod tests {
         assert_eq!((entity.created_at, entity.started_at, entity.ended_at), (at(1), at(2), at(9)));
         assert_eq!(entity.reasons[0].code.as_str(), "run.completed.ok");
         assert!(entity.facts.has("title"));
+    }
+
+    #[test]
+    fn a_note_about_a_run_is_no_sign_of_its_life() {
+        let id = EntityId::new(Kind::Session, uuid::Uuid::from_u128(7));
+        let mut entity = Entity::unborn(id);
+        let begin = Create { at: SessionState::Pending.into(), reasons: vec![], data: Facts::none() };
+        step(&mut entity, Order::Create(begin), 1);
+        for (class, expected) in [(ActorClass::Operator, 1), (ActorClass::Agent, 3), (ActorClass::System, 3)]
+        {
+            let actor = Actor::new(class, "somebody");
+            let now = Moment::from_micros(if class == ActorClass::Agent { 3 } else { 2 } * 1_000_000);
+            let order = Order::Observe(crate::Observe { reasons: vec![], data: Facts::none() });
+            let decision =
+                decide(&entity.state, Command::new(id, order), &Context::new(&actor, now)).unwrap();
+            let Decision::Record(event) = decision else { unreachable!("no key was given") };
+            entity.apply(&event).unwrap();
+            assert_eq!(entity.last_activity_at, Some(Moment::from_micros(expected * 1_000_000)), "{class}");
+        }
     }
 
     #[test]

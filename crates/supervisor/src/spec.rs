@@ -15,6 +15,8 @@ pub struct Spec {
     pub cwd: PathBuf,
     /// What is added to our environment.
     pub env: Vec<(OsString, OsString)>,
+    /// What is taken out of our environment.
+    pub without: Vec<OsString>,
     /// The nonce of the run. It is in the environment of every descendant (`CALLBOARD_RUN`) and in the name of the
     /// control group, so that who escaped is found again. Letters, digits, `-` and `_`.
     pub marker: String,
@@ -39,6 +41,7 @@ impl Spec {
             args: Vec::new(),
             cwd: PathBuf::from("."),
             env: Vec::new(),
+            without: Vec::new(),
             marker: marker.into(),
             stdin: Stdin::Null,
             audience: Audience::Nobody,

@@ -155,6 +155,9 @@ fn spawn(spec: &Spec, held: &Held, notices: Option<&Notices>) -> Result<(Outlets
     let ours = |what| move |source| Failure::Ours(what, source);
     let mut command = Command::new(&spec.program);
     command.args(&spec.args).current_dir(&spec.cwd).envs(spec.env.iter().map(|(key, value)| (key, value)));
+    spec.without.iter().for_each(|name| {
+        command.env_remove(name);
+    });
     command.env(MARKER_VARIABLE, markers(&spec.marker));
     set_notify(&mut command, spec, notices);
     let (outlets, terminal) = Outlets::lay(spec, &mut command).map_err(ours("lay the pipes of the child"))?;

@@ -1,32 +1,41 @@
-//! `callboard attention`: what needs somebody, the most urgent and oldest first.
+//! `callboard attention`: what needs somebody, the most urgent and oldest first, and putting items off.
 //!
-//! Invariant: an item is here because its severity says so, and for no other reason; what is alive is judged when it is
-//! read. Rows from before there were states never appear. Deliberately absent: putting items off.
+//! Invariant: the list is the engine's; what is alive is judged when it is read. Putting an item off is a record of its
+//! entity, and it ends by itself when the condition does. Deliberately absent: severity and order of its own.
 
-use std::collections::BTreeMap;
+use std::time::Duration;
 
-use callboard_kernel::{EntityId, Moment};
-use callboard_lifecycle::{Kind, Severity, Shown, Tone, Words};
-use clap::Args;
-use serde::Serialize;
+use callboard_engine::{Attention, Choice, Item, View, attention, evaluate, set_aside, taken_back};
+use callboard_kernel::{Command, EntityId, EvidenceRef, Facts, Observe, Order, StateReason};
+use callboard_lifecycle::{ReasonCode, Shown};
+use clap::{Args, Subcommand};
 
 use crate::error::{Error, Exit};
 use crate::ids::Short;
-use crate::look::LookArgs;
+use crate::look::{Look, LookArgs};
 use crate::screen::Screen;
+use crate::sending::{Form, send};
 use crate::store::Store;
 use crate::style::of_tone;
 use crate::table::{Cell, Column, Table};
-use crate::telling::one_line;
-use crate::view::{View, evaluate};
-use crate::when::age_of;
+use crate::telling::{self, one_line};
+use crate::when::{absolute, age_of, span};
+use crate::word::Reading;
 
 /// List what needs somebody, the most urgent and oldest first.
+///
+/// An item that is put off or dismissed comes back by itself when its condition changes.
 #[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct AttentionArgs {
+    #[command(subcommand)]
+    act: Option<Act>,
     /// At most this many; 0 is all.
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: usize,
+    /// Those that were put off or dismissed too.
+    #[arg(long)]
+    all: bool,
     #[command(flatten)]
     look: LookArgs,
     /// One JSON document.
@@ -34,122 +43,123 @@ pub(crate) struct AttentionArgs {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct Document<'a> {
-    generated_at: Moment,
-    total: usize,
-    by_severity: BTreeMap<&'static str, usize>,
-    items: Vec<Item<'a>>,
+#[derive(Debug, Subcommand)]
+enum Act {
+    Snooze(SnoozeArgs),
+    Dismiss(DismissArgs),
+    Undo(UndoArgs),
 }
 
-#[derive(Serialize)]
-struct Item<'a> {
-    fingerprint: String,
-    severity: Severity,
-    tone: Tone,
-    entity: EntityTitle<'a>,
-    chain: &'a str,
-    reason: Option<Cause<'a>>,
-    cluster: &'a str,
-    cluster_size: usize,
-    first_seen_at: Option<Moment>,
-    actions: Vec<Action>,
+/// Put one off for a while.
+#[derive(Args, Debug)]
+struct SnoozeArgs {
+    /// Its id, or as much of it as tells it apart.
+    #[arg(value_name = "ID")]
+    id: String,
+    /// For how long, such as 30m, 4h or 1d.
+    #[arg(long = "for", value_name = "SPAN", default_value = "1d", value_parser = Reading(span))]
+    how_long: Duration,
+    /// The record as JSON.
+    #[arg(long)]
+    json: bool,
 }
 
-#[derive(Serialize)]
-struct EntityTitle<'a> {
-    kind: Kind,
-    id: EntityId,
-    title: Option<&'a str>,
+/// Put one off until its condition changes.
+#[derive(Args, Debug)]
+struct DismissArgs {
+    /// Its id, or as much of it as tells it apart.
+    #[arg(value_name = "ID")]
+    id: String,
+    /// The record as JSON.
+    #[arg(long)]
+    json: bool,
 }
 
-#[derive(Serialize)]
-struct Cause<'a> {
-    code: &'static str,
-    message: &'a str,
+/// Take a snooze or a dismissal back.
+#[derive(Args, Debug)]
+struct UndoArgs {
+    /// Its id, or as much of it as tells it apart.
+    #[arg(value_name = "ID")]
+    id: String,
+    /// The record as JSON.
+    #[arg(long)]
+    json: bool,
 }
-
-/// What can be done about it.
-#[derive(Serialize)]
-struct Action {
-    name: &'static str,
-    command: String,
-}
-
-/// What was taken over from before there were reasons needs nobody.
-const LEGACY: &str = "legacy.imported";
 
 impl AttentionArgs {
-    /// Lists them.
+    /// Lists them, or puts one off.
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
         let look = self.look.open(store)?;
-        let stored = look.candidates()?;
-        let mut views: Vec<View<'_>> = stored.iter().map(|stored| evaluate(stored, look.now)).collect();
-        views.retain(|view| is_needed(view.state.severity) && cluster(view) != LEGACY);
-        views.sort_by_key(|view| (view.state.severity, view.cause_since()));
-        let document = document(&views, self.limit, look.now);
+        match &self.act {
+            None => self.list(screen, &look),
+            Some(Act::Snooze(args)) => {
+                let until = look.now.plus(args.how_long);
+                let said = format!("put off until {}", absolute(until));
+                mark(screen, &look, &args.id, args.json, &said, |view| Ok(set_aside(view, Some(until))))
+            }
+            Some(Act::Dismiss(args)) => {
+                let said = "dismissed until its condition changes";
+                mark(screen, &look, &args.id, args.json, said, |view| Ok(set_aside(view, None)))
+            }
+            Some(Act::Undo(args)) => {
+                mark(screen, &look, &args.id, args.json, "no longer put off", |_| Ok(taken_back()))
+            }
+        }
+    }
+
+    fn list(&self, screen: &Screen, look: &Look) -> Result<Exit, Error> {
+        let (stored, sight) = (look.candidates()?, look.sight());
+        let views: Vec<View<'_>> = stored.iter().map(|stored| evaluate(stored, &sight)).collect();
+        let choice = Choice { limit: self.limit, set_aside: self.all };
+        let attention = attention(&views, choice, look.now);
         if self.json {
-            screen.json(&document)?;
+            screen.json(&attention)?;
         } else {
-            screen.print(&text(screen, &document))?;
+            screen.print(&text(screen, &attention))?;
         }
         Ok(Exit::DONE)
     }
 }
 
-const fn is_needed(severity: Severity) -> bool {
-    match severity {
-        Severity::Critical | Severity::Warning => true,
-        Severity::Info | Severity::Neutral => false,
-    }
+/// Records on the entity what is to become of its condition.
+fn mark(
+    screen: &Screen,
+    look: &Look,
+    typed: &str,
+    json: bool,
+    said: &str,
+    facts: impl Fn(&View<'_>) -> Result<Facts, Error>,
+) -> Result<Exit, Error> {
+    let stored = look.entity(typed)?;
+    let view = evaluate(&stored, &look.sight());
+    let reason = StateReason::new(const { ReasonCode::of("system.operator.note") }, said)
+        .shown_by(EvidenceRef::human_assertion(said));
+    let order = Observe { reasons: vec![reason], data: facts(&view)? };
+    let command = Command::new(view.id, Order::Observe(order));
+    let id: EntityId = view.id;
+    let text = |record: &_| telling::line(record, &Short::among([id].into_iter()), screen.width());
+    send(screen, &look.ledger, command, &if json { Form::Json } else { Form::Text(&text) })
 }
 
-/// What belongs together: the same reason, or the same state where there is no reason.
-fn cluster<'a>(view: &'a View<'_>) -> &'a str {
-    let state = || view.state.lifecycle.map_or("", |state| state.name());
-    view.cause().map_or_else(state, |reason| reason.code.as_str())
-}
-
-fn document<'a>(views: &'a [View<'_>], limit: usize, now: Moment) -> Document<'a> {
-    let (mut by_severity, mut clusters) = (BTreeMap::new(), BTreeMap::new());
-    for view in views {
-        *by_severity.entry(view.state.severity.name()).or_insert(0) += 1;
-        *clusters.entry(cluster(view)).or_insert(0) += 1;
+fn text(screen: &Screen, attention: &Attention<'_>) -> String {
+    let aside = match attention.set_aside {
+        0 => String::new(),
+        aside => screen.hint(&format!("{aside} put off: callboard attention --all")),
+    };
+    if attention.items.is_empty() {
+        return screen.prose("Nothing needs you.") + &aside;
     }
-    let shown = if limit == 0 { views.len() } else { limit.min(views.len()) };
-    let items = views[..shown].iter().map(|view| item(view, clusters[cluster(view)])).collect();
-    Document { generated_at: now, total: views.len(), by_severity, items }
-}
-
-fn item<'a>(view: &'a View<'_>, cluster_size: usize) -> Item<'a> {
-    let cluster = cluster(view);
-    Item {
-        fingerprint: format!("{}:{}:{cluster}", view.kind, view.id),
-        severity: view.state.severity,
-        tone: view.state.tone,
-        entity: EntityTitle { kind: view.kind, id: view.id, title: view.title },
-        chain: &view.chain,
-        reason: view.cause().map(|reason| Cause { code: reason.code.as_str(), message: &reason.message }),
-        cluster,
-        cluster_size,
-        first_seen_at: view.cause_since(),
-        actions: vec![Action { name: "why", command: format!("callboard why {}", view.id) }],
-    }
-}
-
-fn text(screen: &Screen, document: &Document<'_>) -> String {
-    if document.items.is_empty() {
-        return screen.prose("Nothing needs you.");
-    }
-    let left = document.total - document.items.len();
-    let more = match left {
+    let more = match attention.total - attention.items.len() {
         0 => String::new(),
         left => screen.hint(&format!("and {left} more: callboard attention --limit 0")),
     };
-    screen.table(&table(document)) + &more + &screen.hint("the whole story of one: callboard why ID")
+    screen.table(&table(attention))
+        + &more
+        + &aside
+        + &screen.hint("the whole story of one: callboard why ID")
 }
 
-fn table(document: &Document<'_>) -> Table {
+fn table(attention: &Attention<'_>) -> Table {
     let columns = [
         Column::names("", 8),
         Column::names("ID", 9),
@@ -159,7 +169,7 @@ fn table(document: &Document<'_>) -> Table {
         Column::text("BECAUSE", 4, 16),
         Column::numbers("ALIKE", 2),
     ];
-    let short = Short::among(document.items.iter().map(|item| item.entity.id));
+    let short = Short::among(attention.items.iter().map(|item| item.entity.id));
     let row = |item: &Item<'_>| {
         let alike = if item.cluster_size > 1 { item.cluster_size.to_string() } else { String::new() };
         [
@@ -167,10 +177,10 @@ fn table(document: &Document<'_>) -> Table {
             Cell::text(short.of(item.entity.id)),
             Cell::text(item.entity.title.map_or_else(|| "—".to_owned(), one_line)),
             Cell::styled(item.chain, of_tone(item.tone)),
-            Cell::text(age_of(item.first_seen_at, document.generated_at)),
+            Cell::text(age_of(item.first_seen_at, attention.generated_at)),
             Cell::text(item.reason.as_ref().map_or_else(|| "—".to_owned(), |cause| one_line(cause.message))),
             Cell::text(alike),
         ]
     };
-    Table::new(columns, document.items.iter().map(row).collect())
+    Table::new(columns, attention.items.iter().map(row).collect())
 }

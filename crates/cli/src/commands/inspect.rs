@@ -2,6 +2,7 @@
 //!
 //! Invariant: what is not known is a dash, never a guess. Deliberately absent: how it came to be so; `why` tells that.
 
+use callboard_engine::{View, evaluate};
 use callboard_kernel::{Moment, Value};
 use callboard_lifecycle::Words;
 use clap::Args;
@@ -12,7 +13,6 @@ use crate::screen::Screen;
 use crate::store::Store;
 use crate::style::{of_tone, paint};
 use crate::telling::{named, one_line, pairs, reason, typed};
-use crate::view::{View, evaluate};
 use crate::when::detailed;
 
 /// Show everything that is known about one entity.
@@ -33,7 +33,7 @@ impl InspectArgs {
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
         let look = self.look.open(store)?;
         let stored = look.entity(&self.id)?;
-        let view = evaluate(&stored, look.now);
+        let view = evaluate(&stored, &look.sight());
         if self.json {
             screen.json(&view)?;
         } else {

@@ -3,6 +3,7 @@
 //! Invariant: a row says what the view says; rows from before there were states are a number beside the list and in
 //! none of its figures. Deliberately absent: why a row is as it is; `why` tells that.
 
+use callboard_engine::{View, evaluate};
 use callboard_lifecycle::{Kind, Words};
 use clap::Args;
 use serde::Serialize;
@@ -15,7 +16,6 @@ use crate::store::Store;
 use crate::style::of_tone;
 use crate::table::{Cell, Column, Table};
 use crate::telling::{one_line, typed};
-use crate::view::{View, evaluate};
 use crate::when::age_of;
 use crate::word::WordParser;
 
@@ -49,7 +49,7 @@ impl PsArgs {
         let look = self.look.open(store)?;
         let stored = look.entities(self.kind, self.all)?;
         let legacy = look.ledger.legacy().map_err(Error::Ask)?;
-        let mut items: Vec<View<'_>> = stored.iter().map(|stored| evaluate(stored, look.now)).collect();
+        let mut items: Vec<View<'_>> = stored.iter().map(|stored| evaluate(stored, &look.sight())).collect();
         items.sort_by_key(|view| (view.state.severity, std::cmp::Reverse(view.created_at)));
         if self.json {
             screen.json(&Document { items, legacy })?;

@@ -3,6 +3,7 @@
 //! Invariant: every record of the entity is told, newest first, whoever wrote it; what the judge says is told apart
 //! from what is recorded. Deliberately absent: conclusions of its own.
 
+use callboard_engine::{View, evaluate};
 use callboard_kernel::{EntityId, NormalizedState};
 use callboard_ledger::Record;
 use callboard_lifecycle::{Kind, Words};
@@ -17,7 +18,6 @@ use crate::sending::json;
 use crate::store::Store;
 use crate::style::{of_tone, paint};
 use crate::telling::{detail, one_line, reason};
-use crate::view::{View, evaluate};
 use crate::when::{absolute, detailed};
 
 /// Tell why an entity is in its state: its reasons and what shows them, newest first.
@@ -51,7 +51,7 @@ impl WhyArgs {
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
         let look = self.look.open(store)?;
         let stored = look.entity(&self.id)?;
-        let view = evaluate(&stored, look.now);
+        let view = evaluate(&stored, &look.sight());
         let records = look.history(view.id)?;
         if self.json {
             screen.json(&document(&view, &records)?)?;

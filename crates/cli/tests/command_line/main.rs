@@ -14,6 +14,7 @@ mod ids;
 mod lists;
 mod lives;
 mod machines;
+mod outcomes;
 mod output;
 mod past;
 mod proof;

@@ -35,6 +35,10 @@ pub struct SessionFacts {
     pub leftovers: u32,
     /// Failures in a row, such as a provider's refusals.
     pub errors_in_row: u32,
+    /// What it waits for a person to do, where its stream tells.
+    pub waits_for: Option<String>,
+    /// Until when its provider lets it wait.
+    pub limited_until: Option<Moment>,
 }
 
 /// Judges the health of a run.
@@ -129,6 +133,9 @@ fn living(facts: &SessionFacts, thresholds: &Thresholds, now: Moment) -> Judgeme
     if facts.state == SessionState::Pending {
         return pending(facts, thresholds, now);
     }
+    if let Some(wait) = waiting(facts, now) {
+        return wait;
+    }
     let silence = silence(facts, now);
     if silence > thresholds.stalled_for(facts.class) {
         let seen = format!("nothing was heard for {}", ago(silence));
@@ -181,6 +188,18 @@ fn living(facts: &SessionFacts, thresholds: &Thresholds, now: Moment) -> Judgeme
     Judgement::plain(Health::Running)
 }
 
+/// Silence that has a known cause is no stall.
+fn waiting(facts: &SessionFacts, now: Moment) -> Option<Judgement> {
+    if let Some(what) = &facts.waits_for {
+        let code = const { ReasonCode::of("run.health.waiting") };
+        return Some(Judgement::because(Health::Degraded, code, "It waits for a person", what.clone()));
+    }
+    let until = facts.limited_until.filter(|until| now < *until)?;
+    let code = const { ReasonCode::of("run.health.limited") };
+    let seen = format!("its provider's limit holds until {until}");
+    Some(Judgement::because(Health::Degraded, code, "It waits for its provider", seen))
+}
+
 fn silence(facts: &SessionFacts, now: Moment) -> Duration {
     now.since(facts.last_activity_at.or(facts.started_at).unwrap_or(facts.created_at))
 }
@@ -221,6 +240,8 @@ mod tests {
             has_traces: true,
             leftovers: 0,
             errors_in_row: 0,
+            waits_for: None,
+            limited_until: None,
         }
     }
 
@@ -304,6 +325,16 @@ mod tests {
         assert_eq!(judged(&fresh), (Health::Ok, None));
         let forgotten = SessionFacts { created_at: before(MINUTE + 1), ..fresh };
         assert_eq!(judged(&forgotten), (Health::Stalled, Some("run.health.stalled")));
+    }
+
+    #[test]
+    fn a_wait_with_a_known_cause_is_no_stall() {
+        let silent = SessionFacts { last_activity_at: Some(before(90_000)), ..running() };
+        let asking = SessionFacts { waits_for: Some("permission for Bash".to_owned()), ..silent.clone() };
+        assert_eq!(judged(&asking), (Health::Degraded, Some("run.health.waiting")));
+        let limited = |seconds: i64| SessionFacts { limited_until: Some(before(seconds)), ..silent.clone() };
+        assert_eq!(judged(&limited(-1)), (Health::Degraded, Some("run.health.limited")));
+        assert_eq!(judged(&limited(0)), (Health::Stalled, Some("run.health.stalled")), "the wait is over");
     }
 
     #[test]

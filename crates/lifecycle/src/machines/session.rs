@@ -113,6 +113,8 @@ machine! {
         "run.health.slow": "At work for longer than most runs.";
         "run.health.idle": "Silent for longer than the idle threshold.";
         "run.health.erroring": "Alive, and failing again and again.";
+        "run.health.waiting": "Alive, and waiting for a person to answer.";
+        "run.health.limited": "Alive, and waiting until its provider's limit is over.";
         "run.health.leftovers" was ["session.zombie.stale_locks"]: "It ended and left locks or processes behind.";
         "run.health.disconnected": "Its host has not renewed its lease.";
         "run.health.unknown": "Nothing that was recorded tells whether it is alive.";

@@ -1,0 +1,70 @@
+//! `callboard heartbeat`: says from inside a run that it lives, and what it is doing.
+//!
+//! Invariant: a heartbeat is a record of the run and moves nothing; it counts as a sign of life, and with `--progress` as
+//! progress. Deliberately absent: doing it for somebody else's run unnoticed; who said it is in the record.
+
+use callboard_kernel::{Actor, Command, Facts, Observe, Order};
+use callboard_ledger::{AppendError, Request};
+use callboard_lifecycle::ActorClass;
+use clap::Args;
+
+use crate::clock;
+use crate::error::{Error, Exit};
+use crate::ids;
+use crate::screen::Screen;
+use crate::sending;
+use crate::store::Store;
+
+/// Say from inside a run that it lives.
+///
+/// Inside a run the id is known from the environment and need not be given.
+#[derive(Args, Debug)]
+pub(crate) struct HeartbeatArgs {
+    /// The run, if it is not the one this is called from.
+    #[arg(value_name = "ID")]
+    id: Option<String>,
+    /// Something came of it: it gets on, and not only lives.
+    #[arg(long)]
+    progress: bool,
+    /// What it is doing, in a few words.
+    #[arg(long, value_name = "TEXT")]
+    status: Option<String>,
+    /// The record as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl HeartbeatArgs {
+    /// Records it.
+    pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
+        let typed = self.id.clone().or_else(own_run).ok_or_else(|| Error::CommandLine {
+            because: "no run is named, and this is not called from inside one".to_owned(),
+            instead: "callboard heartbeat ID".to_owned(),
+        })?;
+        let ledger = store.open_existing()?;
+        let id = ids::find(&ledger, &typed)?;
+        let now = clock::now();
+        let mut data = Facts::none().with("heartbeat_at", now.to_string());
+        if self.progress {
+            data.set("last_progress_at", now.to_string());
+        }
+        if let Some(status) = &self.status {
+            data.set("status", status.as_str());
+        }
+        let command = Command::new(id, Order::Observe(Observe { reasons: Vec::new(), data }));
+        let actor = Actor::new(ActorClass::Agent, own_run().unwrap_or(typed));
+        match ledger.append(Request { command, actor, now, cause: None }) {
+            Ok(receipt) if self.json => screen.data_line(&sending::json(&receipt.record)?)?,
+            Ok(_) => {}
+            Err(AppendError::Refused(refusal)) => return Err(Error::Refused(refusal)),
+            Err(AppendError::Fault(fault)) => return Err(Error::Append(fault)),
+        }
+        Ok(Exit::DONE)
+    }
+}
+
+/// The run this program was started in: the innermost one.
+pub(crate) fn own_run() -> Option<String> {
+    let markers = std::env::var(callboard_supervisor::process::MARKER_VARIABLE).ok()?;
+    markers.rsplit(':').next().filter(|marker| !marker.is_empty()).map(str::to_owned)
+}

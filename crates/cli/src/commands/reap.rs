@@ -1,0 +1,98 @@
+//! `callboard reap`: ends what is recorded as alive and is dead, and says what it left alone and why.
+//!
+//! Invariant: the engine's reaper does it, the same one everywhere. Deliberately absent: rules of its own.
+
+use std::time::Duration;
+
+use callboard_engine::{Act, Host, ReapError, Reaped, Reaper};
+use clap::Args;
+use serde::Serialize;
+
+use crate::clock;
+use crate::error::{Error, Exit};
+use crate::ids::Short;
+use crate::screen::Screen;
+use crate::store::Store;
+use crate::table::{Cell, Column, Table};
+use crate::telling::one_line;
+use crate::when::span;
+use crate::word::Reading;
+
+/// End the runs whose supervisor is dead, each with what shows it.
+///
+/// Never touches what is alive, nor what another host holds a lease on.
+#[derive(Args, Debug)]
+pub(crate) struct ReapArgs {
+    /// Say what would be ended, and end nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// Only what was not heard of for longer than this.
+    #[arg(long, value_name = "SPAN", default_value = "0s", value_parser = Reading(span))]
+    older_than: Duration,
+    /// One JSON document.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    dry_run: bool,
+    ended: usize,
+    items: &'a [Reaped],
+}
+
+impl ReapArgs {
+    /// Ends them.
+    pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
+        let (ledger, host) = (store.open_existing()?, Host::this());
+        let (older_than, dry_run) = (self.older_than, self.dry_run);
+        let reaper = Reaper { ledger: &ledger, table: &host, now: clock::now(), older_than, dry_run };
+        let items = reaper.reap().map_err(of_reaper)?;
+        if self.json {
+            let ended = items.iter().filter(|item| item.act == Act::Ended).count();
+            screen.json(&Document { dry_run, ended, items: &items })?;
+        } else if items.is_empty() {
+            screen.print(&screen.prose("No run is alive, so there is nothing to end."))?;
+        } else {
+            screen.print(&screen.table(&table(&items)))?;
+        }
+        Ok(Exit::DONE)
+    }
+}
+
+/// What the reaper failed with.
+pub(crate) fn of_reaper(error: ReapError) -> Error {
+    match error {
+        ReapError::Ask(cause) => Error::Ask(cause),
+        ReapError::Write(fault) => Error::Append(fault),
+    }
+}
+
+fn table(items: &[Reaped]) -> Table {
+    let columns = [
+        Column::names("", 8),
+        Column::names("ID", 9),
+        Column::text("TITLE", 6, 12),
+        Column::text("BECAUSE", 7, 20),
+        Column::numbers("PROCESSES ENDED", 2),
+    ];
+    let short = Short::among(items.iter().map(|item| item.id));
+    let row = |item: &Reaped| {
+        let act = match item.act {
+            Act::Ended => "ended",
+            Act::WouldEnd => "would end",
+            Act::LeftAlone => "left alone",
+        };
+        [
+            Cell::text(act),
+            Cell::text(short.of(item.id)),
+            Cell::text(item.title.as_deref().map_or_else(|| "—".to_owned(), one_line)),
+            Cell::text(item.because.as_str()),
+            Cell::text(match item.processes_ended {
+                0 => String::new(),
+                ended => ended.to_string(),
+            }),
+        ]
+    };
+    Table::new(columns, items.iter().map(row).collect())
+}

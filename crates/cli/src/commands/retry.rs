@@ -1,0 +1,64 @@
+//! `callboard retry`: runs again what was run, with the same words in the same directory.
+//!
+//! Invariant: the words are those that were typed, byte for byte, kept where only the user can read them; the record of a
+//! run has its secrets taken out and is no source for this. Deliberately absent: changing them.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use callboard_engine::{Host, Sight, evaluate};
+use callboard_kernel::Value;
+use clap::{Args, Parser};
+
+use crate::clock;
+use crate::commands::run::{RunArgs, WORDS};
+use crate::error::{Error, Exit};
+use crate::ids;
+use crate::screen::Screen;
+use crate::store::Store;
+
+/// Run again what was run: the same command, in the same directory, with the same options.
+#[derive(Args, Debug)]
+pub(crate) struct RetryArgs {
+    /// The run, or as much of its id as tells it apart.
+    #[arg(value_name = "ID")]
+    id: String,
+    /// In the background, whatever it was before.
+    #[arg(long, short)]
+    detach: bool,
+}
+
+/// The words of a run, to be read again.
+#[derive(Parser)]
+struct Words {
+    #[command(flatten)]
+    args: RunArgs,
+}
+
+impl RetryArgs {
+    /// Runs it again.
+    pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
+        let ledger = store.open_existing()?;
+        let id = ids::find(&ledger, &self.id)?;
+        let stored = ledger.entity(id).map_err(Error::Ask)?.ok_or_else(|| Error::NoEntity(id.to_string()))?;
+        drop(ledger);
+        let host = Host::this();
+        let view = evaluate(&stored, &Sight::present(clock::now(), &host));
+        let fact = |name| match view.recorded_facts().get(name) {
+            Some(Value::Text(text)) => Ok(PathBuf::from(text)),
+            _ => Err(Error::NoWords(id)),
+        };
+        let words = words(&fact("dir")?.join(WORDS)).ok_or(Error::NoWords(id))?;
+        let Ok(Words { args }) = Words::try_parse_from(words) else { return Err(Error::NoWords(id)) };
+        let cwd = fact("cwd")?;
+        std::env::set_current_dir(&cwd).map_err(|source| Error::Input(cwd, source))?;
+        args.again(id, self.detach).run(screen, store)
+    }
+}
+
+fn words(path: &Path) -> Option<Vec<OsString>> {
+    let bytes = std::fs::read(path).ok()?;
+    let words = bytes.strip_suffix(b"\0")?.split(|byte| *byte == 0);
+    Some(words.map(|word| OsString::from_vec(word.to_vec())).collect())
+}

@@ -1,0 +1,363 @@
+//! `callboard run`: runs a command under supervision, records it from before its start to after its last process is
+//! gone, and ends as it ended.
+//!
+//! Invariant: stdout carries the command's own bytes and nothing else; what callboard has to say is one closing line on
+//! stderr. Nothing is started unless it is recorded. Deliberately absent: how a run is supervised, recorded and judged.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use callboard_agents::{Program, detect};
+use callboard_engine::delivery::{Agreement, Contract};
+use callboard_engine::{Desk, Host, RunOrder, Sight, agree, evaluate, keep_private, perform};
+use callboard_kernel::EntityId;
+use callboard_lifecycle::Kind;
+use callboard_supervisor::{Audience, Limits, Stdin, Timers};
+use clap::Args;
+
+use crate::clock::Real;
+use crate::commands::heartbeat::own_run;
+use crate::error::{Error, Exit};
+use crate::ids::{self, Short};
+use crate::screen::Screen;
+use crate::store::Store;
+use crate::when::span;
+use crate::word::{Misread, Reading, pair};
+use crate::{clock, closing, detaching};
+
+/// Run a command under supervision and record how it ends.
+///
+/// Input and output pass through unchanged, and the exit code tells the truth: the command's own code, 124 when a bound
+/// was reached, 130 after Ctrl-C, 143 when it was stopped. One closing line on standard error says what happened.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct RunArgs {
+    /// What to call it; the command line unless given.
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+    /// Something to sort it by. May be given several times.
+    #[arg(long = "label", value_name = "NAME=VALUE", value_parser = Reading(pair))]
+    labels: Vec<(String, String)>,
+    /// The run it belongs to; inside a run, that one unless given.
+    #[arg(long, value_name = "ID")]
+    parent: Option<String>,
+    /// End it after this long, such as 15m.
+    #[arg(long, value_name = "SPAN", value_parser = Reading(span))]
+    timeout: Option<Duration>,
+    /// End it when nothing is heard from it for this long after its start.
+    #[arg(long, value_name = "SPAN", value_parser = Reading(span))]
+    first_output_timeout: Option<Duration>,
+    /// End it when nothing is heard from it for this long.
+    #[arg(long, value_name = "SPAN", value_parser = Reading(span))]
+    idle_timeout: Option<Duration>,
+    /// How long it may take to go when it is told to, before it is killed.
+    #[arg(long, value_name = "SPAN", default_value = "10s", value_parser = Reading(span))]
+    grace: Duration,
+    /// A file it has to produce; missing, the run fails. With :optional behind it the run is only partial then.
+    #[arg(long, value_name = "PATH[:optional]")]
+    expect: Vec<String>,
+    /// A file that says what it has to produce: docs/artifacts.md.
+    #[arg(long, value_name = "FILE")]
+    contract: Option<PathBuf>,
+    /// Where it has to produce it; the current directory unless given.
+    #[arg(long, value_name = "DIR")]
+    artifacts: Option<PathBuf>,
+    /// Whose stream it writes: auto, none, or the name of an agent program.
+    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = Reading(adapter))]
+    adapter: Adapter,
+    /// How much memory it may use, such as 512M or 4G.
+    #[arg(long, value_name = "SIZE", value_parser = Reading(size))]
+    memory: Option<u64>,
+    /// How much of a core it may use, in percent.
+    #[arg(long, value_name = "PERCENT")]
+    cpu: Option<u32>,
+    /// How many processes it may have.
+    #[arg(long, value_name = "N")]
+    processes: Option<u64>,
+    /// How much of its output is kept: the beginning and the end.
+    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = Reading(size))]
+    keep: u64,
+    /// Write what became of it to this file, as `inspect --json` shows it.
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Run it in the background, print its id and return.
+    #[arg(long, short)]
+    detach: bool,
+    /// No closing line.
+    #[arg(long, short)]
+    quiet: bool,
+    /// The run it repeats.
+    #[arg(long, hide = true, value_name = "ID")]
+    retry_of: Option<String>,
+    /// The id it has, because whoever started this has told it already.
+    #[arg(long, hide = true, value_name = "ID")]
+    shim_of: Option<String>,
+    /// The command and its arguments.
+    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    command: Vec<OsString>,
+}
+
+/// Whose stream is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Adapter {
+    Auto,
+    Of(Program),
+}
+
+fn adapter(text: &str) -> Result<Adapter, Misread> {
+    if text == "auto" {
+        return Ok(Adapter::Auto);
+    }
+    text.parse().map(Adapter::Of).map_err(|unknown: callboard_agents::UnknownProgram| Misread {
+        because: unknown.to_string(),
+        instead: "auto".to_owned(),
+    })
+}
+
+/// Reads a number of bytes: `4096`, `512M`, `4G`.
+fn size(text: &str) -> Result<u64, Misread> {
+    let units = [("K", 10), ("M", 20), ("G", 30), ("T", 40)];
+    let unit = units.into_iter().find_map(|(unit, bits)| Some((text.strip_suffix(unit)?, bits)));
+    let (number, bits) = unit.unwrap_or((text, 0));
+    let bytes = number.parse::<u64>().ok().and_then(|number| number.checked_mul(1 << bits));
+    bytes
+        .filter(|bytes| *bytes > 0)
+        .ok_or_else(|| Misread { because: format!("{text:?} is no size"), instead: "512M or 4G".to_owned() })
+}
+
+impl RunArgs {
+    /// Runs it.
+    pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
+        if self.detach {
+            return self.start_shim(screen, store);
+        }
+        let id = match &self.shim_of {
+            Some(given) => detaching::become_shim(given)?,
+            None => ids::new(Kind::Session, clock::now()),
+        };
+        let order = self.order(store, id)?;
+        self.keep_words(&order.dir)?;
+        let open = || store.open_quietly();
+        let desk = Desk { open: &open, clock: &Real, is_shared: store.is_shared()? };
+        let mut started = |id: EntityId| {
+            if self.shim_of.is_some() {
+                detaching::tell_started(id);
+            }
+        };
+        let ended = perform(order, desk, &mut started).map_err(Error::Run)?;
+        let host = Host::this();
+        let view = evaluate(&ended.stored, &Sight::present(clock::now(), &host));
+        if let Some(path) = &self.report {
+            write_report(path, &view)?;
+        }
+        if !self.quiet && self.shim_of.is_none() {
+            let line = closing::line(&view, &Short::among([id].into_iter()).of(id));
+            // Nobody to tell is no failure of the run.
+            drop(writeln!(anstream::stderr(), "{line}"));
+        }
+        Ok(Exit::of_run(ended.exit_code))
+    }
+
+    /// The same command line without what only whoever typed it wanted.
+    fn start_shim(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
+        let id = ids::new(Kind::Session, clock::now());
+        let parent = self.parent.clone().or_else(own_run);
+        let shim = Self { detach: false, shim_of: Some(id.to_string()), parent, ..self.clone() };
+        match detaching::start(store, &shim.words())? {
+            detaching::Started::Yes => {
+                screen.data_line(&id.to_string())?;
+                Ok(Exit::DONE)
+            }
+            detaching::Started::No(exit) => Ok(exit),
+        }
+    }
+
+    fn order(&self, store: &Store, id: EntityId) -> Result<RunOrder, Error> {
+        let cwd = std::env::current_dir().map_err(|source| Error::Input(PathBuf::from("."), source))?;
+        let is_shim = self.shim_of.is_some();
+        let given = |typed: &Option<String>| -> Result<Option<EntityId>, Error> {
+            typed.as_deref().map(|typed| ids::find(&store.open()?, typed)).transpose()
+        };
+        // Whoever runs inside a run belongs to it; a run of another store is a stranger here.
+        let around = || own_run().filter(|_| !is_shim).and_then(|marker| marker.parse().ok());
+        Ok(RunOrder {
+            id,
+            program: match self.adapter {
+                Adapter::Auto => detect(&self.command),
+                Adapter::Of(program) => program,
+            },
+            title: self.title.clone(),
+            labels: self.labels.clone(),
+            parent: given(&self.parent)?.or_else(around),
+            retry_of: given(&self.retry_of)?,
+            timers: Timers {
+                total: self.timeout,
+                first_output: self.first_output_timeout,
+                silence: self.idle_timeout,
+                grace: self.grace,
+                ..Timers::default()
+            },
+            limits: Limits {
+                memory_bytes: self.memory,
+                cpu_percent: self.cpu,
+                processes: self.processes,
+                ..Limits::default()
+            },
+            agreement: self.agreement(id, &cwd)?,
+            audience: if is_shim { Audience::Nobody } else { Audience::Foreground },
+            stdin: if is_shim { Stdin::Null } else { Stdin::Inherit },
+            dir: store.runs()?.join(id.to_string()),
+            output_max_bytes: self.keep,
+            argv: self.command.clone(),
+            cwd,
+        })
+    }
+
+    /// What is promised, fixed before anything is started.
+    fn agreement(&self, id: EntityId, cwd: &Path) -> Result<Agreement, Error> {
+        let of_file = match &self.contract {
+            None => Contract::default(),
+            Some(path) => {
+                let text =
+                    std::fs::read_to_string(path).map_err(|source| Error::Input(path.clone(), source))?;
+                Contract::parse(&text, path.to_str()).map_err(Error::Contract)?
+            }
+        };
+        let expected =
+            Contract::expecting(&self.expect).map_err(|problem| Error::Contract(problem.into()))?;
+        let contract = of_file.with(expected).map_err(|problem| Error::Contract(problem.into()))?;
+        let dir = self.artifacts.as_ref().map_or_else(|| cwd.to_owned(), |dir| cwd.join(dir));
+        agree(contract, &dir, id).map_err(Error::Contract)
+    }
+
+    /// The same once more, for a run that repeats another one.
+    pub(crate) fn again(self, repeats: EntityId, detach: bool) -> Self {
+        let detach = self.detach || detach;
+        Self { detach, retry_of: Some(repeats.to_string()), ..self }
+    }
+
+    /// Keeps the words of the command line, exactly, for whoever wants to run it again.
+    fn keep_words(&self, dir: &Path) -> Result<(), Error> {
+        let again = Self { shim_of: None, retry_of: None, detach: self.shim_of.is_some(), ..self.clone() };
+        let mut bytes = Vec::new();
+        for word in again.words() {
+            bytes.extend_from_slice(word.as_bytes());
+            bytes.push(0);
+        }
+        keep_private(&dir.join(WORDS), &bytes).map_err(|source| Error::File(dir.join(WORDS), source))
+    }
+
+    /// The words that make these arguments.
+    fn words(&self) -> Vec<OsString> {
+        let mut words: Vec<OsString> = vec!["run".into()];
+        let mut option = |name: &str, value: OsString| {
+            let mut word = OsString::from(format!("--{name}="));
+            word.push(value);
+            words.push(word);
+        };
+        let seconds = |span: Duration| OsString::from(format!("{}ms", span.as_millis()));
+        let texts = [
+            ("title", &self.title),
+            ("parent", &self.parent),
+            ("retry-of", &self.retry_of),
+            ("shim-of", &self.shim_of),
+        ];
+        texts.into_iter().for_each(|(name, value)| value.iter().for_each(|value| option(name, value.into())));
+        let paths = [("contract", &self.contract), ("artifacts", &self.artifacts), ("report", &self.report)];
+        paths.into_iter().for_each(|(name, value)| value.iter().for_each(|value| option(name, value.into())));
+        let spans = [
+            ("timeout", self.timeout),
+            ("first-output-timeout", self.first_output_timeout),
+            ("idle-timeout", self.idle_timeout),
+            ("grace", Some(self.grace)),
+        ];
+        spans
+            .into_iter()
+            .for_each(|(name, span)| span.into_iter().for_each(|span| option(name, seconds(span))));
+        let numbers = [
+            ("memory", self.memory),
+            ("cpu", self.cpu.map(u64::from)),
+            ("processes", self.processes),
+            ("keep", Some(self.keep)),
+        ];
+        for (name, number) in numbers {
+            number.into_iter().for_each(|number| option(name, number.to_string().into()));
+        }
+        self.labels.iter().for_each(|(name, value)| option("label", format!("{name}={value}").into()));
+        self.expect.iter().for_each(|path| option("expect", path.into()));
+        if let Adapter::Of(program) = self.adapter {
+            option("adapter", program.name().into());
+        }
+        let flags = [("--detach", self.detach), ("--quiet", self.quiet)];
+        words.extend(flags.into_iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| flag.into()));
+        words.push("--".into());
+        words.extend(self.command.iter().cloned());
+        words
+    }
+}
+
+/// Where the words of a run's command line are kept.
+pub(crate) const WORDS: &str = "words";
+
+fn write_report(path: &Path, view: &callboard_engine::View<'_>) -> Result<(), Error> {
+    let mut text = serde_json::to_vec_pretty(view).map_err(|error| Error::Write(error.into()))?;
+    text.push(b'\n');
+    std::fs::write(path, text).map_err(|source| Error::File(path.to_owned(), source))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: RunArgs,
+    }
+
+    #[test]
+    fn the_words_of_a_command_line_make_the_same_command_line() {
+        let lines: [&[&str]; 3] = [
+            &["run", "true"],
+            &[
+                "run",
+                "--detach",
+                "--timeout=1.5s",
+                "--label",
+                "a=b=c",
+                "--",
+                "sh",
+                "-c",
+                "exit 3",
+                "--title=x",
+            ],
+            &[
+                "run",
+                "--adapter",
+                "codex",
+                "--memory=1G",
+                "--expect",
+                "a b:optional",
+                "--keep=1K",
+                "--",
+                "--odd",
+            ],
+        ];
+        for words in lines {
+            let Line { args } = Line::try_parse_from(words).unwrap();
+            let Line { args: again } = Line::try_parse_from(args.words()).unwrap();
+            assert_eq!(format!("{args:?}"), format!("{again:?}"));
+        }
+    }
+
+    #[test]
+    fn sizes_are_read_as_people_write_them() {
+        let bytes = |text: &str| size(text).ok();
+        assert_eq!((bytes("4096"), bytes("512M"), bytes("4G")), (Some(4096), Some(512 << 20), Some(4 << 30)));
+        assert_eq!((bytes("0"), bytes("-1"), bytes("12Q"), bytes("999999999T")), (None, None, None, None));
+    }
+}

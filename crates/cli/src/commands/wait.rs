@@ -1,0 +1,57 @@
+//! `callboard wait`: waits until runs have ended, and ends as they did.
+//!
+//! Invariant: the exit code of one run is the run's own; of several it is that of the first that did not end well.
+
+use std::time::Duration;
+
+use callboard_engine::{Host, Sight, evaluate};
+use clap::Args;
+
+use crate::error::{Error, Exit};
+use crate::ids::{self, Short};
+use crate::screen::Screen;
+use crate::store::Store;
+use crate::when::span;
+use crate::word::Reading;
+use crate::{clock, closing, waiting};
+
+/// Wait until runs have ended, and end as they did.
+///
+/// The exit code is the run's own; of several runs, that of the first that did not end well. 124 if --timeout was
+/// reached first.
+#[derive(Args, Debug)]
+pub(crate) struct WaitArgs {
+    /// Their ids, or as much of each as tells it apart.
+    #[arg(value_name = "ID", required = true)]
+    ids: Vec<String>,
+    /// Wait no longer than this.
+    #[arg(long, value_name = "SPAN", value_parser = Reading(span))]
+    timeout: Option<Duration>,
+    /// One JSON object a run, as `inspect --json` shows it.
+    #[arg(long)]
+    json: bool,
+}
+
+impl WaitArgs {
+    /// Waits.
+    pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
+        let ledger = store.open_existing()?;
+        let ids = self.ids.iter().map(|typed| ids::find(&ledger, typed)).collect::<Result<Vec<_>, _>>()?;
+        let (short, host) = (Short::among(ids.iter().copied()), Host::this());
+        let mut exit = Exit::DONE;
+        for id in ids {
+            let Some(stored) = waiting::until_ended(&ledger, id, self.timeout)? else {
+                screen.print(&format!("{} has not ended\n", short.of(id)))?;
+                return Ok(Exit::TIMED_OUT);
+            };
+            let view = evaluate(&stored, &Sight::present(clock::now(), &host));
+            if self.json {
+                screen.json_line(&view)?;
+            } else {
+                screen.print(&(closing::line(&view, &short.of(id)) + "\n"))?;
+            }
+            exit = if exit == Exit::DONE { closing::exit(&view) } else { exit };
+        }
+        Ok(exit)
+    }
+}

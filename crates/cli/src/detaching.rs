@@ -1,0 +1,75 @@
+//! Starting a run in the background: the same program once more, in a session of its own, with nothing of the terminal.
+//!
+//! Invariant: whoever starts it returns only when the run is recorded and its process is there, or says why not. From
+//! then on the shim needs nobody: not the terminal, not a server, not the file it was started from. Deliberately absent:
+//! supervising, which the shim does as any other run does.
+
+use std::ffi::OsString;
+use std::fs::OpenOptions;
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+use callboard_kernel::EntityId;
+use callboard_supervisor::process::MARKER_VARIABLE;
+
+use crate::error::{Error, Exit};
+use crate::store::Store;
+
+/// Did the run begin?
+pub(crate) enum Started {
+    Yes,
+    /// It did not, and the shim has said why.
+    No(Exit),
+}
+
+/// What the shim says when its run is there.
+const STARTED: &[u8] = b"started\n";
+
+/// Starts the shim and waits until its run is there.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the shim is no run: it outlives this process and supervises one itself"
+)]
+pub(crate) fn start(store: &Store, words: &[OsString]) -> Result<Started, Error> {
+    let this = std::env::current_exe().map_err(Error::Shim)?;
+    let mut command = Command::new(this);
+    if let Some(named) = store.named() {
+        command.arg("--store").arg(named);
+    }
+    // A run that is started inside another one and put in the background belongs to it no longer.
+    command.args(words).env_remove(MARKER_VARIABLE).stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut shim = command.spawn().map_err(Error::Shim)?;
+    let mut said = Vec::new();
+    if let Some(mut pipe) = shim.stdout.take() {
+        // The shim writes its word and closes the pipe, or ends.
+        pipe.read_to_end(&mut said).map_err(Error::Shim)?;
+    }
+    if said == STARTED {
+        return Ok(Started::Yes);
+    }
+    let ended = shim.wait().map_err(Error::Shim)?;
+    let code = ended.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(Exit::FAILED.code);
+    Ok(Started::No(Exit::of_run(code)))
+}
+
+/// Makes this process the shim of a run: a session of its own.
+pub(crate) fn become_shim(id: &str) -> Result<EntityId, Error> {
+    let not_an_id = |_| Error::CommandLine {
+        because: format!("{id:?} is no id"),
+        instead: "callboard run --detach, which makes one".to_owned(),
+    };
+    let id = id.parse().map_err(not_an_id)?;
+    // It fails only for a process that leads a group already, which is in a session of its own then.
+    rustix::process::setsid().ok();
+    Ok(id)
+}
+
+/// Tells whoever started it that the run is there, and lets go of the terminal.
+pub(crate) fn tell_started(_: EntityId) {
+    let Ok(null) = OpenOptions::new().read(true).write(true).open("/dev/null") else { return };
+    let stdout = std::io::stdout();
+    // Whoever waited may be gone; the run is there all the same.
+    rustix::io::write(&stdout, STARTED).ok();
+    rustix::stdio::dup2_stdout(&null).ok();
+    rustix::stdio::dup2_stderr(&null).ok();
+}

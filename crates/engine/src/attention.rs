@@ -1,0 +1,274 @@
+//! What needs somebody: the severe views, the most urgent and oldest first, with those that were set aside left out.
+//!
+//! Invariant: an item is here because its severity says so, and for no other reason. Setting one aside is a record on
+//! its entity that names the condition, so it ends by itself when the condition does. Rows from before there were
+//! states never appear. Deliberately absent: severity, which the kernel derives.
+
+use std::collections::BTreeMap;
+
+use callboard_kernel::{EntityId, Facts, Moment, Value};
+use callboard_lifecycle::{Kind, Severity, Tone, Words};
+use serde::Serialize;
+
+use crate::read::{map, moment, text};
+use crate::view::View;
+
+/// The fact that keeps what was set aside.
+const MARK: &str = "set_aside";
+/// What was taken over from before there were reasons needs nobody.
+const LEGACY: &str = "legacy.imported";
+
+/// What needs somebody, at one moment.
+#[derive(Debug, Serialize)]
+pub struct Attention<'a> {
+    /// When it was judged.
+    pub generated_at: Moment,
+    /// How many need somebody, shown or not.
+    pub total: usize,
+    /// How many of each severity.
+    pub by_severity: BTreeMap<&'static str, usize>,
+    /// How many more were put off or dismissed.
+    pub set_aside: usize,
+    /// The most urgent, then the oldest.
+    pub items: Vec<Item<'a>>,
+}
+
+/// One thing that needs somebody.
+#[derive(Debug, Serialize)]
+pub struct Item<'a> {
+    /// The same condition of the same entity has the same one.
+    pub fingerprint: String,
+    /// How urgent.
+    pub severity: Severity,
+    /// How its badge is coloured.
+    pub tone: Tone,
+    /// What it is about.
+    pub entity: Subject<'a>,
+    /// Its state as people read it.
+    pub chain: &'a str,
+    /// Why it needs somebody.
+    pub reason: Option<Cause<'a>>,
+    /// What belongs together.
+    pub cluster: &'a str,
+    /// How many belong together.
+    pub cluster_size: usize,
+    /// Since when.
+    pub first_seen_at: Option<Moment>,
+    /// Until when it is put off; dismissed if it says `null` while `dismissed` is true.
+    pub snoozed_until: Option<Moment>,
+    /// It was dismissed, and comes back only when its condition changes.
+    pub dismissed: bool,
+    /// What can be done about it.
+    pub actions: Vec<Action>,
+}
+
+/// The entity of an item.
+#[derive(Debug, Serialize)]
+pub struct Subject<'a> {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its id.
+    pub id: EntityId,
+    /// What it is called.
+    pub title: Option<&'a str>,
+}
+
+/// The reason of an item.
+#[derive(Debug, Serialize)]
+pub struct Cause<'a> {
+    /// Its code.
+    pub code: &'static str,
+    /// What happened.
+    pub message: &'a str,
+}
+
+/// Something that can be done, and the command that does it.
+#[derive(Debug, Serialize)]
+pub struct Action {
+    /// What it is called.
+    pub name: &'static str,
+    /// How it is done at a terminal.
+    pub command: String,
+}
+
+/// Which of them to list.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice {
+    /// At most this many; 0 is all.
+    pub limit: usize,
+    /// Those that were set aside too.
+    pub set_aside: bool,
+}
+
+/// Lists what needs somebody among these views.
+pub fn attention<'a>(views: &'a [View<'a>], choice: Choice, now: Moment) -> Attention<'a> {
+    let mut needed: Vec<&View<'_>> =
+        views.iter().filter(|view| is_needed(view.state.severity) && cluster(view) != LEGACY).collect();
+    let before = needed.len();
+    if !choice.set_aside {
+        needed.retain(|view| Mark::of(view).is_none_or(|mark| !mark.holds(view, now)));
+    }
+    needed.sort_by_key(|view| (view.state.severity, view.cause_since()));
+    let (mut by_severity, mut clusters) = (BTreeMap::new(), BTreeMap::new());
+    for view in &needed {
+        *by_severity.entry(view.state.severity.name()).or_insert(0) += 1;
+        *clusters.entry(cluster(view)).or_insert(0) += 1;
+    }
+    let shown = if choice.limit == 0 { needed.len() } else { choice.limit.min(needed.len()) };
+    let items = needed[..shown].iter().map(|view| item(view, clusters[cluster(view)], now)).collect();
+    let set_aside = before - needed.len();
+    Attention { generated_at: now, total: needed.len(), by_severity, set_aside, items }
+}
+
+/// Does it need somebody, and has nobody set it aside?
+pub fn needs_somebody(view: &View<'_>, now: Moment) -> bool {
+    is_needed(view.state.severity)
+        && cluster(view) != LEGACY
+        && Mark::of(view).is_none_or(|mark| !mark.holds(view, now))
+}
+
+/// What to record to set the present condition of a view aside: until a moment, or until it changes.
+pub fn set_aside(view: &View<'_>, until: Option<Moment>) -> Facts {
+    let time = |moment: Option<Moment>| moment.map_or(Value::Null, |moment| Value::Text(moment.to_string()));
+    let mark = Facts::none()
+        .with("condition", cluster(view))
+        .with("since", time(view.cause_since()))
+        .with("until", time(until));
+    Facts::none().with(MARK, Value::Map(mark))
+}
+
+/// What to record to take that back.
+pub fn taken_back() -> Facts {
+    Facts::none().with(MARK, Value::Null)
+}
+
+/// The same condition of the same entity has the same fingerprint.
+pub fn fingerprint(view: &View<'_>) -> String {
+    format!("{}:{}:{}", view.kind, view.id, cluster(view))
+}
+
+const fn is_needed(severity: Severity) -> bool {
+    match severity {
+        Severity::Critical | Severity::Warning => true,
+        Severity::Info | Severity::Neutral => false,
+    }
+}
+
+/// What belongs together: the same reason, or the same state where there is no reason.
+fn cluster<'a>(view: &'a View<'_>) -> &'a str {
+    let state = || view.state.lifecycle.map_or("", |state| state.name());
+    view.cause().map_or_else(state, |reason| reason.code.as_str())
+}
+
+/// A condition that somebody set aside.
+struct Mark<'a> {
+    condition: &'a str,
+    since: Option<Moment>,
+    until: Option<Moment>,
+}
+
+impl<'a> Mark<'a> {
+    fn of(view: &View<'a>) -> Option<Self> {
+        let mark = map(view.recorded_facts(), MARK)?;
+        let condition = text(mark, "condition")?;
+        Some(Self { condition, since: moment(mark, "since"), until: moment(mark, "until") })
+    }
+
+    /// Is it the condition the view is in, and is it not over yet?
+    fn holds(&self, view: &View<'_>, now: Moment) -> bool {
+        let same = self.condition == cluster(view) && self.since == view.cause_since();
+        same && self.until.is_none_or(|until| now < until)
+    }
+}
+
+fn item<'a>(view: &'a View<'a>, cluster_size: usize, now: Moment) -> Item<'a> {
+    let mark = Mark::of(view).filter(|mark| mark.holds(view, now));
+    Item {
+        fingerprint: fingerprint(view),
+        severity: view.state.severity,
+        tone: view.state.tone,
+        entity: Subject { kind: view.kind, id: view.id, title: view.title },
+        chain: &view.chain,
+        reason: view.cause().map(|reason| Cause { code: reason.code.as_str(), message: &reason.message }),
+        cluster: cluster(view),
+        cluster_size,
+        first_seen_at: view.cause_since(),
+        snoozed_until: mark.as_ref().and_then(|mark| mark.until),
+        dismissed: mark.is_some_and(|mark| mark.until.is_none()),
+        actions: actions(view),
+    }
+}
+
+fn actions(view: &View<'_>) -> Vec<Action> {
+    let mut names = vec!["why"];
+    if view.kind == Kind::Session {
+        names.push(if view.ended_at.is_some() { "retry" } else { "stop" });
+    }
+    let mut all: Vec<Action> = names
+        .into_iter()
+        .map(|name| Action { name, command: format!("callboard {name} {}", view.id) })
+        .collect();
+    all.extend(
+        ["snooze", "dismiss"]
+            .map(|name| Action { name, command: format!("callboard attention {name} {}", view.id) }),
+    );
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use callboard_ledger::Stored;
+    use callboard_lifecycle::session::SessionState;
+
+    use super::*;
+    use crate::sight::Sight;
+    use crate::view::{evaluate, samples};
+
+    const NOW: Moment = samples::NOW;
+    const ALL: Choice = Choice { limit: 0, set_aside: false };
+
+    fn failed() -> Stored {
+        samples::stored(SessionState::Failed, Facts::none(), &["run.failed.exit_nonzero"])
+    }
+
+    fn listed(stored: &[Stored], choice: Choice, now: Moment) -> (usize, usize) {
+        let views: Vec<View<'_>> = stored.iter().map(|one| evaluate(one, &Sight::past(now))).collect();
+        let attention = attention(&views, choice, now);
+        (attention.total, attention.set_aside)
+    }
+
+    #[test]
+    fn what_was_put_off_comes_back_when_its_time_is_over() {
+        let mut stored = failed();
+        let later = Moment::from_micros(NOW.as_micros() + 1);
+        let mark = set_aside(&evaluate(&stored, &Sight::past(NOW)), Some(later));
+        stored.entity.facts.merge(&mark);
+        assert_eq!(listed(std::slice::from_ref(&stored), ALL, NOW), (0, 1));
+        assert_eq!(listed(std::slice::from_ref(&stored), ALL, later), (1, 0));
+        stored.entity.facts.merge(&taken_back());
+        assert_eq!(listed(&[stored], ALL, NOW), (1, 0));
+    }
+
+    #[test]
+    fn a_changed_condition_is_a_new_one() {
+        let mut stored = failed();
+        let mark = set_aside(&evaluate(&stored, &Sight::past(NOW)), None);
+        stored.entity.facts.merge(&mark);
+        assert_eq!(listed(std::slice::from_ref(&stored), ALL, NOW), (0, 1));
+        let mut other = samples::stored(SessionState::Failed, mark, &["run.failed.oom"]);
+        assert_eq!(listed(std::slice::from_ref(&other), ALL, NOW), (1, 0));
+        other.entity = stored.entity.clone();
+        other.entity.entered_at = Some(NOW);
+        assert_eq!(listed(&[other], ALL, NOW), (1, 0), "it failed again");
+    }
+
+    #[test]
+    fn what_is_set_aside_can_still_be_listed_and_a_choice_needs_nobody() {
+        let mut stored = failed();
+        let mark = set_aside(&evaluate(&stored, &Sight::past(NOW)), None);
+        stored.entity.facts.merge(&mark);
+        assert_eq!(listed(&[stored], Choice { limit: 0, set_aside: true }, NOW), (1, 0));
+        let chosen = samples::stored(SessionState::Aborted, Facts::none(), &["run.aborted.sigint"]);
+        assert_eq!(listed(&[chosen], ALL, NOW), (0, 0));
+    }
+}

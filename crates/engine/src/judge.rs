@@ -1,0 +1,94 @@
+//! What the kernel's judges are asked with: the recorded facts of each kind, and a look at its process.
+//!
+//! Invariant: nothing is judged here; where too little is recorded the answer is nothing, never a guess.
+
+use callboard_kernel::Entity;
+use callboard_kernel::Facts;
+use callboard_kernel::health::{
+    Judgement, PlayFacts, RunClass, ScheduleFacts, SessionFacts, ShowFacts, TeamFacts, Thresholds,
+    judge_play, judge_schedule, judge_session, judge_show, judge_team,
+};
+use callboard_lifecycle::play::PlayState;
+use callboard_lifecycle::session::SessionState;
+use callboard_lifecycle::show::ShowState;
+use callboard_lifecycle::team::TeamState;
+use callboard_lifecycle::{Kind, Lifecycle, Words};
+
+use crate::read::{count, flag, keeper, moment, text};
+use crate::sight::Sight;
+
+/// The judge of the kind, asked with what is recorded; nothing where that is not enough to judge by.
+pub(crate) fn judge(entity: &Entity, sight: &Sight<'_>) -> Option<Judgement> {
+    let state = entity.state.lifecycle?;
+    let (thresholds, facts, now) = (Thresholds::default(), &entity.facts, sight.now);
+    match state.kind() {
+        Kind::Session => Some(judge_session(&session(entity, typed(state), sight), &thresholds, now)),
+        Kind::Schedule => {
+            let firing = flag(facts, "firing") == Some(true);
+            let schedule = ScheduleFacts { state: typed(state), due_at: moment(facts, "due_at"), firing };
+            Some(judge_schedule(&schedule, &thresholds, now))
+        }
+        Kind::Play => Some(judge_play(&PlayFacts { state: typed::<PlayState>(state), run: None })),
+        Kind::Show => show(typed(state), facts).as_ref().map(judge_show),
+        Kind::Team => team(typed(state), facts).as_ref().map(judge_team),
+        Kind::Agent
+        | Kind::Claim
+        | Kind::Invocation
+        | Kind::Subagent
+        | Kind::Task
+        | Kind::TaskTurn
+        | Kind::Turn
+        | Kind::Worker
+        | Kind::Workflow => None,
+    }
+}
+
+/// The state as its kind's own words.
+pub(crate) fn typed<S: Words>(state: Lifecycle) -> S {
+    S::ALL[usize::from(state.position())]
+}
+
+fn session(entity: &Entity, state: SessionState, sight: &Sight<'_>) -> SessionFacts {
+    let facts = &entity.facts;
+    SessionFacts {
+        state,
+        class: text(facts, "class").and_then(|word| RunClass::parse(word).ok()).unwrap_or(RunClass::Agent),
+        created_at: entity.created_at.unwrap_or_default(),
+        started_at: entity.started_at,
+        last_activity_at: entity.last_activity_at,
+        last_progress_at: moment(facts, "last_progress_at"),
+        liveness: sight.liveness(keeper(facts).as_ref()),
+        lease_until: moment(facts, "lease_until"),
+        has_traces: facts.has("pid") || facts.has("artifacts"),
+        leftovers: count(facts, "leftovers").unwrap_or(0),
+        errors_in_row: count(facts, "errors_in_row").unwrap_or(0),
+        waits_for: text(facts, "waits_for").map(str::to_owned),
+        limited_until: moment(facts, "limited_until"),
+    }
+}
+
+/// How its plays stand is told only while it is active, and only where somebody recorded it.
+fn show(state: ShowState, facts: &Facts) -> Option<ShowFacts> {
+    let plays = |name| match state {
+        ShowState::Active => count(facts, name),
+        ShowState::Draft
+        | ShowState::Planned
+        | ShowState::Completed
+        | ShowState::Merged
+        | ShowState::Failed
+        | ShowState::Archived => Some(0),
+    };
+    Some(ShowFacts {
+        state,
+        plays_moving: plays("plays_moving")?,
+        plays_waiting: plays("plays_waiting")?,
+        plays_blocked: plays("plays_blocked")?,
+    })
+}
+
+/// Whether its owner has ended is not to be told from the team alone, unless it has none.
+fn team(state: TeamState, facts: &Facts) -> Option<TeamFacts> {
+    let owned = facts.has("parent") && state != TeamState::Closed;
+    let owner_ended = if owned { flag(facts, "owner_ended")? } else { false };
+    Some(TeamFacts { state, owner_ended })
+}

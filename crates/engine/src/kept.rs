@@ -1,0 +1,16 @@
+//! What is kept of runs beside the ledger: a directory each, with its output.
+//!
+//! Invariant: only the user can read it, because output and command lines have secrets in them.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+
+/// Writes a file that only the user can read, and its directory if it is not there.
+pub fn keep_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if let Some(dir) = path.parent() {
+        DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    }
+    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?.write_all(bytes)
+}

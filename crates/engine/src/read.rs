@@ -1,0 +1,58 @@
+//! Reading what is recorded of an entity: one function for each sort of value, `None` where it says nothing.
+
+use callboard_kernel::health::ProcessIdentity;
+use callboard_kernel::{Facts, Moment, Value};
+
+pub(crate) fn known<'a>(facts: &'a Facts, name: &str) -> Option<&'a Value> {
+    facts.get(name).filter(|value| **value != Value::Null)
+}
+
+pub(crate) fn text<'a>(facts: &'a Facts, name: &str) -> Option<&'a str> {
+    if let Some(Value::Text(text)) = facts.get(name) { Some(text) } else { None }
+}
+
+pub(crate) fn map<'a>(facts: &'a Facts, name: &str) -> Option<&'a Facts> {
+    if let Some(Value::Map(map)) = facts.get(name) { Some(map) } else { None }
+}
+
+pub(crate) fn flag(facts: &Facts, name: &str) -> Option<bool> {
+    if let Some(Value::Bool(yes)) = facts.get(name) { Some(*yes) } else { None }
+}
+
+pub(crate) fn whole(facts: &Facts, name: &str) -> Option<i64> {
+    if let Some(Value::Int(number)) = facts.get(name) { Some(*number) } else { None }
+}
+
+pub(crate) fn count(facts: &Facts, name: &str) -> Option<u32> {
+    whole(facts, name).and_then(|number| u32::try_from(number).ok())
+}
+
+pub(crate) fn moment(facts: &Facts, name: &str) -> Option<Moment> {
+    text(facts, name).and_then(|text| text.parse().ok())
+}
+
+/// Seconds, which are recorded as such or in thousandths.
+pub(crate) fn seconds(facts: &Facts, whole: &str, thousandths: &str) -> Option<Value> {
+    let of_thousandths = || match facts.get(thousandths) {
+        Some(Value::Int(number)) => Some(Value::Float(*number as f64 / 1000.0)),
+        Some(
+            Value::Null | Value::Bool(_) | Value::Float(_) | Value::Text(_) | Value::List(_) | Value::Map(_),
+        )
+        | None => None,
+    };
+    known(facts, whole).cloned().or_else(of_thousandths)
+}
+
+/// The process that answers for a run: its supervisor, which alone can write its end, or else the process itself where
+/// only that was recorded.
+pub(crate) fn keeper(facts: &Facts) -> Option<ProcessIdentity> {
+    let of = |process: &Facts| {
+        Some(ProcessIdentity {
+            host: text(facts, "host")?.to_owned(),
+            boot: text(facts, "boot")?.to_owned(),
+            pid: count(process, "pid")?,
+            started_ticks: u64::try_from(whole(process, "started_ticks")?).ok()?,
+        })
+    };
+    map(facts, "supervisor").and_then(of).or_else(|| of(facts))
+}

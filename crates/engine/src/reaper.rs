@@ -1,0 +1,240 @@
+//! The reaper: ends what is recorded as alive and is dead, with what shows it.
+//!
+//! Invariant: a run is ended only when the judge says that nobody is left to write its end, and only at the version that
+//! was judged, so a run that finishes meanwhile wins and of two reapers one ends it. What still lives of its processes is
+//! ended first. Never touched: what is alive, and what another host holds a lease on. Deliberately absent: judging.
+
+use std::time::Duration;
+
+use callboard_kernel::health::ProcessIdentity;
+use callboard_kernel::{
+    Actor, Command, EntityId, EvidenceRef, Facts, Moment, Order, RefusalCode, StateReason, Transition,
+};
+use callboard_ledger::{AppendError, Fault, Ledger, Listing, ReadError, Request, Stored};
+use callboard_lifecycle::session::{SessionState, SessionTrigger};
+use callboard_lifecycle::{ActorClass, Health, Kind, ReasonCode, Words};
+use callboard_supervisor::process;
+use serde::Serialize;
+
+use crate::delivery::{Agreement, Limits, verify};
+use crate::read::{keeper, map, moment, text};
+use crate::run::{Supervised, delivered};
+use crate::sight::{ProcessTable, Sight};
+use crate::view::{View, evaluate};
+
+/// How long those who are asked to go get before they are killed.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// What the reaper goes by.
+#[derive(Clone, Copy)]
+pub struct Reaper<'a> {
+    /// Where it looks and writes.
+    pub ledger: &'a Ledger,
+    /// The host it stands on.
+    pub table: &'a dyn ProcessTable,
+    /// When it looks.
+    pub now: Moment,
+    /// How long nothing must have been heard of a run.
+    pub older_than: Duration,
+    /// Says what it would do, and does nothing.
+    pub dry_run: bool,
+}
+
+/// What became of one run that looked as if it were alive.
+#[derive(Debug, Serialize)]
+pub struct Reaped {
+    /// The run.
+    pub id: EntityId,
+    /// What it is called.
+    pub title: Option<String>,
+    /// What was done.
+    pub act: Act,
+    /// Why.
+    pub because: String,
+    /// How many of its processes were still there and were ended.
+    pub processes_ended: u32,
+}
+
+/// What was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Act {
+    /// It was ended.
+    Ended,
+    /// It would have been ended.
+    WouldEnd,
+    /// It was left alone.
+    LeftAlone,
+}
+
+/// Why the reaper gave up.
+#[derive(Debug, thiserror::Error)]
+pub enum ReapError {
+    /// The store could not be asked.
+    #[error("the store cannot be asked")]
+    Ask(#[from] ReadError),
+    /// The store could not be written.
+    #[error("the store cannot be written")]
+    Write(#[source] Fault),
+}
+
+impl Reaper<'_> {
+    /// Looks at every run that is recorded as alive.
+    pub fn reap(&self) -> Result<Vec<Reaped>, ReapError> {
+        let listing = Listing { kind: Some(Kind::Session), ended: false, limit: 0 };
+        let alive = self.ledger.entities(listing)?;
+        alive.iter().map(|stored| self.consider(stored)).collect()
+    }
+
+    /// Looks at one run.
+    pub fn consider(&self, stored: &Stored) -> Result<Reaped, ReapError> {
+        let view = evaluate(stored, &Sight::present(self.now, self.table));
+        let done = |act, because: String, processes_ended| Reaped {
+            id: view.id,
+            title: view.title.map(str::to_owned),
+            act,
+            because,
+            processes_ended,
+        };
+        let finding = match self.finding(stored, &view) {
+            Ok(finding) => finding,
+            Err(alive) => return Ok(done(Act::LeftAlone, alive, 0)),
+        };
+        if self.dry_run {
+            return Ok(done(Act::WouldEnd, finding.message, 0));
+        }
+        let ended = self.end_processes(&view, &finding);
+        match self.ledger.append(self.request(stored, &view, &finding, ended)) {
+            Ok(_) => Ok(done(Act::Ended, finding.message, ended.0)),
+            Err(AppendError::Refused(refusal)) if refusal.code == RefusalCode::VersionConflict => {
+                self.again(stored, |because| done(Act::LeftAlone, because, ended.0))
+            }
+            Err(AppendError::Refused(refusal)) => Ok(done(Act::LeftAlone, refusal.message, ended.0)),
+            Err(AppendError::Fault(fault)) => Err(ReapError::Write(fault)),
+        }
+    }
+
+    /// Somebody wrote meanwhile: its end, which wins, or something that moves nothing, such as a last heartbeat.
+    fn again(&self, before: &Stored, left: impl Fn(String) -> Reaped) -> Result<Reaped, ReapError> {
+        let id = before.entity.state.id;
+        match self.ledger.entity(id)? {
+            Some(after) if after.entity.ended_at.is_none() && after.last_seq > before.last_seq => {
+                self.consider(&after)
+            }
+            Some(_) | None => Ok(left("it ended meanwhile".to_owned())),
+        }
+    }
+
+    /// What shows that it is dead, or why it is left alone.
+    fn finding(&self, stored: &Stored, view: &View<'_>) -> Result<Finding, String> {
+        let facts = &stored.entity.facts;
+        let process = keeper(facts);
+        let heard = view.last_activity_at.map_or(Duration::MAX, |at| self.now.since(at));
+        let health = view.state.health.ok_or("nothing is known of its health")?;
+        let finding = match health {
+            Health::ProcessDead | Health::Orphaned => self.dead(health, process, view),
+            Health::Disconnected => {
+                let until =
+                    moment(facts, "lease_until").map_or_else(String::new, |until| format!(" at {until}"));
+                Finding {
+                    code: const { ReasonCode::of("system.health.lease_expired") },
+                    message: "its host let the lease run out".to_owned(),
+                    shown: format!(
+                        "the lease of {} ran out{until}",
+                        text(facts, "host").unwrap_or("its host")
+                    ),
+                    is_here: false,
+                }
+            }
+            Health::Unknown => return Err("it cannot be judged from this host".to_owned()),
+            Health::Ok
+            | Health::Running
+            | Health::Idle
+            | Health::Degraded
+            | Health::Stalled
+            | Health::Blocked
+            | Health::Misfired
+            | Health::Due => return Err(format!("it is alive: health is {}", health.name())),
+        };
+        if heard <= self.older_than {
+            return Err(format!("heard of {} s ago, which is not long enough", heard.as_secs()));
+        }
+        Ok(finding)
+    }
+
+    fn dead(&self, health: Health, process: Option<ProcessIdentity>, view: &View<'_>) -> Finding {
+        let here = self.table.here();
+        let heard = view.last_activity_at.map_or_else(|| "never".to_owned(), |at| at.to_string());
+        let restarted = process.as_ref().is_some_and(|process| process.boot != here.boot);
+        let shown = process.map_or_else(String::new, |process| {
+            format!(
+                "no process has the pid {} and the start time {}; last heard of: {heard}",
+                process.pid, process.started_ticks
+            )
+        });
+        let (code, message) = match (restarted, health) {
+            (true, _) => (
+                const { ReasonCode::of("system.health.host_restarted") },
+                "its host was restarted and it wrote no end",
+            ),
+            (false, Health::Orphaned) => (
+                const { ReasonCode::of("system.health.orphaned") },
+                "its supervisor died before it was started",
+            ),
+            (false, _) => (
+                const { ReasonCode::of("system.health.process_dead_no_terminal") },
+                "its supervisor died and wrote no end",
+            ),
+        };
+        Finding { code, message: message.to_owned(), shown, is_here: !restarted }
+    }
+
+    /// Ends what a dead supervisor left: how many, and how many are still there.
+    fn end_processes(&self, view: &View<'_>, finding: &Finding) -> (u32, u32) {
+        if !finding.is_here {
+            return (0, 0);
+        }
+        let ended = process::end_all(&view.id.to_string(), GRACE);
+        (ended.count, ended.left)
+    }
+
+    /// Checks what the run promised, from outside, since nobody else will.
+    fn verified(&self, stored: &Stored) -> Facts {
+        let agreement =
+            map(&stored.entity.facts, "artifacts").and_then(|facts| Agreement::restore(facts).ok());
+        let Some(agreement) = agreement.filter(|agreement| !agreement.contract.is_empty()) else {
+            return Facts::none();
+        };
+        let marker = stored.entity.state.id.to_string();
+        let checks = Supervised { marker: &marker };
+        delivered(&agreement, &verify(&agreement, &checks, &Limits::DEFAULT, self.now))
+    }
+
+    fn request(&self, stored: &Stored, view: &View<'_>, finding: &Finding, ended: (u32, u32)) -> Request {
+        let mut reason = StateReason::new(finding.code, finding.message.as_str())
+            .shown_by(EvidenceRef::tool_result(finding.shown.as_str()));
+        if ended.0 > 0 {
+            let seen = format!("{} of its processes were still there and were ended", ended.0);
+            reason = reason.shown_by(EvidenceRef::tool_result(seen));
+        }
+        let mut data = Facts::none().with("leftovers", i64::from(ended.1));
+        if finding.is_here {
+            data.merge(&self.verified(stored));
+        }
+        let transition =
+            Transition::to(SessionState::Aborted, reason).caused_by(SessionTrigger::Reaped).with(data);
+        let mut command = Command::new(view.id, Order::Transition(transition));
+        command.if_version = Some(view.version);
+        let actor = Actor::new(ActorClass::System, format!("reaper@{}", self.table.here().host));
+        Request { command, actor, now: self.now, cause: None }
+    }
+}
+
+/// What shows that a run is dead.
+struct Finding {
+    code: ReasonCode,
+    message: String,
+    shown: String,
+    /// Its processes, if there are any left, are on this host.
+    is_here: bool,
+}

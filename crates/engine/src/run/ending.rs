@@ -1,0 +1,245 @@
+//! What a run's end is called: the wait status, whose clock or wish it was, what the agent said of itself and what it
+//! delivered, turned into one transition with its reasons and its evidence.
+//!
+//! Invariant: first match wins, in the order of who knows best: a clock or a wish of ours, then the system, then the
+//! agent, then the contract. A 124 or 143 of the command's own is a failure of the command. Deliberately absent: whether
+//! the move is allowed, which the kernel decides.
+
+use std::time::Duration;
+
+use callboard_agents::{AgentEnd, Cause as AgentCause, Standing, Verdict};
+use callboard_kernel::{EvidenceRef, StateReason};
+use callboard_lifecycle::ReasonCode;
+use callboard_lifecycle::session::{SessionState, SessionTrigger};
+use callboard_supervisor::{Cause, End, How, StopCause, Timer};
+
+use crate::delivery::Effect;
+
+/// What a run's end is.
+#[derive(Debug)]
+pub(crate) struct Ending {
+    /// The state it ends in.
+    pub(crate) to: SessionState,
+    /// What caused the move.
+    pub(crate) trigger: SessionTrigger,
+    /// Why, the first one first.
+    pub(crate) reasons: Vec<StateReason>,
+    /// What a shell is told.
+    pub(crate) exit_code: u8,
+}
+
+/// Whoever asked for a stop, as far as it is recorded.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Asked {
+    /// Who, or what.
+    pub(crate) by: Option<String>,
+}
+
+/// Names the end of a run.
+pub(crate) fn ending(end: &End, asked: &Asked, verdict: &Verdict, effect: Option<&Effect>) -> Ending {
+    let mut ending = match end.cause {
+        Cause::Timer { timer, configured, elapsed } => timed_out(timer, configured, elapsed),
+        Cause::Stopped(cause) => stopped(cause, asked),
+        Cause::OfItself => of_itself(end, verdict, effect),
+    };
+    if let Some(first) = ending.reasons.first_mut() {
+        first.evidence.insert(0, EvidenceRef::tool_result(seen(end)));
+        if verdict.standing != Standing::ExitCodeAlone {
+            first.evidence.push(EvidenceRef::tool_result(verdict.sentence.clone()));
+        }
+        if end.escaped > 0 {
+            let many = end.escaped;
+            first.evidence.push(EvidenceRef::tool_result(format!(
+                "{many} of its processes outlived it and were ended"
+            )));
+        }
+    }
+    ending
+}
+
+fn timed_out(timer: Timer, configured: Duration, elapsed: Duration) -> Ending {
+    let (code, what) = match timer {
+        Timer::Total => (const { ReasonCode::of("run.timed_out.deadline") }, "ran"),
+        Timer::FirstOutput => (const { ReasonCode::of("run.timed_out.first_output") }, "not heard of"),
+        Timer::Silence => (const { ReasonCode::of("run.timed_out.silence") }, "silent"),
+    };
+    let message = format!("{what} for {}, the bound is {}", told(elapsed), told(configured));
+    let reasons = vec![StateReason::new(code, message)];
+    Ending { to: SessionState::TimedOut, trigger: SessionTrigger::DeadlineReached, reasons, exit_code: 124 }
+}
+
+fn stopped(cause: StopCause, asked: &Asked) -> Ending {
+    let by = |who: &str| asked.by.as_ref().map_or_else(|| who.to_owned(), |by| format!("{who} ({by})"));
+    let (to, trigger, code, message) = match cause {
+        StopCause::Interrupt | StopCause::Quit => (
+            SessionState::Aborted,
+            SessionTrigger::Interrupted,
+            const { ReasonCode::of("run.aborted.sigint") },
+            "a person pressed Ctrl-C".to_owned(),
+        ),
+        StopCause::Terminate => cancelled(
+            const { ReasonCode::of("run.cancelled.sigterm") },
+            "its supervisor was told to terminate".to_owned(),
+        ),
+        StopCause::Hangup => {
+            cancelled(const { ReasonCode::of("run.cancelled.sigterm") }, "its terminal was closed".to_owned())
+        }
+        StopCause::Operator => cancelled(
+            const { ReasonCode::of("run.cancelled.operator") },
+            format!("stopped by {}", by("an operator")),
+        ),
+        StopCause::Parent => cancelled(
+            const { ReasonCode::of("run.cancelled.parent") },
+            format!("stopped with {}", by("the run that started it")),
+        ),
+        StopCause::Budget => {
+            cancelled(const { ReasonCode::of("run.cancelled.budget") }, "its budget was used up".to_owned())
+        }
+        StopCause::Shutdown => {
+            cancelled(const { ReasonCode::of("run.cancelled.system") }, "its owner was shut down".to_owned())
+        }
+    };
+    let exit_code = to.exit_code().unwrap_or(1);
+    Ending { to, trigger, reasons: vec![StateReason::new(code, message)], exit_code }
+}
+
+const fn cancelled(code: ReasonCode, message: String) -> (SessionState, SessionTrigger, ReasonCode, String) {
+    (SessionState::Cancelled, SessionTrigger::StopAsked, code, message)
+}
+
+fn of_itself(end: &End, verdict: &Verdict, effect: Option<&Effect>) -> Ending {
+    match end.how {
+        _ if end.oom => {
+            failed(const { ReasonCode::of("run.failed.oom") }, "memory ran out".to_owned(), code_of(end.how))
+        }
+        How::Signaled { signal, core_dumped } => {
+            let name = signal_name(signal);
+            let (code, message) = match core_dumped {
+                true => (
+                    const { ReasonCode::of("run.failed.core_dump") },
+                    format!("crashed with {name} and left a core dump"),
+                ),
+                false => (
+                    const { ReasonCode::of("run.failed.signal") },
+                    format!("ended by {name}, which nobody here sent"),
+                ),
+            };
+            failed(code, message, code_of(end.how))
+        }
+        How::Unconfirmed => failed(
+            const { ReasonCode::of("run.failed.signal") },
+            "it does not go although KILL was sent".to_owned(),
+            code_of(end.how),
+        ),
+        How::Exited { code: 0 } => clean(verdict, effect),
+        How::Exited { code } => dirty(code, verdict),
+    }
+}
+
+/// An exit code of 0 is one claim; the agent's own account and the contract are two more.
+fn clean(verdict: &Verdict, effect: Option<&Effect>) -> Ending {
+    if verdict.is_clean() == Some(false) {
+        let (code, message) = agents_own(verdict).unwrap_or_else(|| {
+            let code = const { ReasonCode::of("run.failed.no_end_event") };
+            (code, "it exited with 0 and its stream has no end".to_owned())
+        });
+        return failed(code, message, 1);
+    }
+    match effect {
+        Some(effect) => Ending {
+            to: SessionState::Failed,
+            trigger: SessionTrigger::ContractBroken,
+            reasons: effect.reasons.clone(),
+            exit_code: 1,
+        },
+        None => Ending {
+            to: SessionState::Completed,
+            trigger: SessionTrigger::ExitedClean,
+            reasons: vec![StateReason::new(const { ReasonCode::of("run.completed.ok") }, "exited with 0")],
+            exit_code: 0,
+        },
+    }
+}
+
+fn dirty(code: u8, verdict: &Verdict) -> Ending {
+    let of_code = || (const { ReasonCode::of("run.failed.exit_nonzero") }, format!("exited with {code}"));
+    let (reason, message) = agents_own(verdict).unwrap_or_else(of_code);
+    failed(reason, message, code)
+}
+
+/// What the agent says of its failure, if it says anything.
+fn agents_own(verdict: &Verdict) -> Option<(ReasonCode, String)> {
+    let end = verdict.end.as_ref()?;
+    let failure = match end {
+        AgentEnd::Completed { .. } => return None,
+        AgentEnd::Interrupted { vendor } => {
+            let code = const { ReasonCode::of("run.failed.exception") };
+            return Some((code, format!("the agent was broken off ({vendor})")));
+        }
+        AgentEnd::PartialFailed(failure) | AgentEnd::Failed(failure) => failure,
+    };
+    let code = match failure.cause {
+        AgentCause::Provider { retryable: true } => const { ReasonCode::of("run.failed.provider_retryable") },
+        AgentCause::Provider { retryable: false }
+        | AgentCause::Refusal
+        | AgentCause::ContextLimit
+        | AgentCause::Login => const { ReasonCode::of("run.failed.provider_nonretryable") },
+        AgentCause::MaxTurns | AgentCause::Budget => const { ReasonCode::of("run.failed.escalated") },
+        AgentCause::Startup | AgentCause::Tool | AgentCause::UnknownEnd | AgentCause::Other => {
+            const { ReasonCode::of("run.failed.exception") }
+        }
+    };
+    let said = failure.message.as_deref().map_or_else(String::new, |message| format!(": {message}"));
+    Some((code, format!("{}{said}", failure.cause.words())))
+}
+
+fn failed(code: ReasonCode, message: String, exit_code: u8) -> Ending {
+    let reasons = vec![StateReason::new(code, message)];
+    Ending { to: SessionState::Failed, trigger: SessionTrigger::ExitedDirty, reasons, exit_code }
+}
+
+/// What a shell would say of it.
+fn code_of(how: How) -> u8 {
+    match how {
+        How::Exited { code } => code,
+        How::Signaled { signal, .. } => u8::try_from(128 + signal).unwrap_or(255),
+        How::Unconfirmed => 137,
+    }
+}
+
+/// What was read, in words.
+fn seen(end: &End) -> String {
+    let how = match end.how {
+        How::Exited { code } => format!("exit code {code}"),
+        How::Signaled { signal, core_dumped } => {
+            format!("{}{}", signal_name(signal), if core_dumped { ", core dumped" } else { "" })
+        }
+        How::Unconfirmed => "KILL was sent and the process is still there".to_owned(),
+    };
+    let raw = end.how.raw().map_or_else(String::new, |raw| format!(" (wait status {raw:#06x})"));
+    let killed = if end.killed { ", KILL was needed" } else { "" };
+    let oom = if end.oom { ", the control group counts an out-of-memory kill" } else { "" };
+    format!("{how}{raw} after {}{killed}{oom}, {} of its processes left", told(end.elapsed), end.left)
+}
+
+/// A span as it is told in a sentence: `12m 4s`, `1.5s`.
+pub(crate) fn told(span: Duration) -> String {
+    let seconds = span.as_secs();
+    match (seconds / 3_600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, s) if s < 10 => format!("{:.1}s", span.as_secs_f64()),
+        (0, 0, s) => format!("{s}s"),
+        (0, m, s) => format!("{m}m {s}s"),
+        (h, m, _) => format!("{h}h {m}m"),
+    }
+}
+
+/// The name of a signal, as people know it.
+fn signal_name(signal: i32) -> String {
+    const NAMES: [&str; 31] = [
+        "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE",
+        "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ",
+        "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS",
+    ];
+    let name = usize::try_from(signal - 1).ok().and_then(|at| NAMES.get(at));
+    name.map_or_else(|| format!("signal {signal}"), |name| format!("signal {signal} ({name})"))
+}

@@ -1,0 +1,14 @@
+//! One run: what is asked for, what is recorded, what is noticed meanwhile and what its end is called.
+
+mod checking;
+mod ending;
+mod order;
+mod perform;
+mod recorder;
+mod watching;
+
+pub(crate) use checking::Supervised;
+pub use order::{Order, agree};
+pub(crate) use perform::delivered;
+pub use perform::{Ended, RunError, perform};
+pub use recorder::{Clock, Desk, RecordError};

@@ -1,0 +1,162 @@
+//! What is asked for when a run is asked for, and what is recorded of it before anything is started.
+//!
+//! Invariant: whoever reads the record later can tell what was run, where, by whom it is supervised and what it
+//! promised; secrets on the command line are not in it. Deliberately absent: the environment, which is never recorded.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use callboard_agents::Program;
+use callboard_kernel::{EntityId, Facts, Value};
+use callboard_supervisor::{Audience, Identity, Limits, Stdin, Timers};
+
+use super::checking::Supervised;
+use crate::delivery::{self, Agreement, Contract};
+use crate::project::project_of;
+use crate::redact;
+
+/// The longest title that is made from a command line.
+const TITLE_CHARS: usize = 80;
+
+/// A run that is asked for.
+#[derive(Debug)]
+pub struct Order {
+    /// The id it gets.
+    pub id: EntityId,
+    /// The command and its arguments.
+    pub argv: Vec<OsString>,
+    /// Where it runs.
+    pub cwd: PathBuf,
+    /// What it is called; its command line unless given.
+    pub title: Option<String>,
+    /// What somebody sorts it by.
+    pub labels: Vec<(String, String)>,
+    /// The run it belongs to.
+    pub parent: Option<EntityId>,
+    /// The run it repeats.
+    pub retry_of: Option<EntityId>,
+    /// When it is ended.
+    pub timers: Timers,
+    /// How much it may use.
+    pub limits: Limits,
+    /// What it promises.
+    pub agreement: Agreement,
+    /// Whose stream it writes.
+    pub program: Program,
+    /// Whom its output is for.
+    pub audience: Audience,
+    /// Where its input comes from.
+    pub stdin: Stdin,
+    /// Where its output is kept.
+    pub dir: PathBuf,
+    /// How many bytes of its output are kept.
+    pub output_max_bytes: u64,
+}
+
+impl Order {
+    /// What is recorded before it is started.
+    pub(crate) fn facts(&self, supervisor: &Identity) -> Facts {
+        let words: Vec<String> = self.argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let argv = redact::words(words.iter().map(String::as_str));
+        let title = self.title.clone().unwrap_or_else(|| title_of(&argv));
+        let text = |value: &str| Value::Text(value.to_owned());
+        let mut facts = Facts::none()
+            .with("title", title)
+            .with("argv", Value::List(argv.iter().map(|word| text(word)).collect()))
+            .with("cwd", self.cwd.to_string_lossy().into_owned())
+            .with("dir", self.dir.to_string_lossy().into_owned())
+            .with("host", supervisor.host.as_str())
+            .with("boot", supervisor.boot.as_str())
+            .with("supervisor", Value::Map(process(supervisor)))
+            .with("adapter", self.program.name())
+            .with("artifacts", Value::Map(promised(&self.agreement)));
+        if !self.labels.is_empty() {
+            let mut labels = Facts::none();
+            for (name, value) in &self.labels {
+                labels.set(name.clone(), value.as_str());
+            }
+            facts.set("labels", Value::Map(labels));
+        }
+        let bounds = [
+            ("timeout_s", self.timers.total),
+            ("first_output_s", self.timers.first_output),
+            ("idle_timeout_s", self.timers.silence),
+        ];
+        for (name, bound) in bounds {
+            if let Some(bound) = bound {
+                facts.set(name, seconds(bound));
+            }
+        }
+        for (name, id) in [("parent", self.parent), ("retry_of", self.retry_of)] {
+            if let Some(id) = id {
+                facts.set(name, id.to_string());
+            }
+        }
+        if let Some(project) = project_of(&self.cwd) {
+            facts.set("project", project);
+        }
+        if let Some(bytes) = self.limits.memory_bytes {
+            facts.set("memory_limit_bytes", i64::try_from(bytes).unwrap_or(i64::MAX));
+        }
+        facts
+    }
+}
+
+/// Fixes what a run promises, before it is started.
+pub fn agree(contract: Contract, dir: &Path, id: EntityId) -> Result<Agreement, delivery::Error> {
+    contract.agree(dir, &Supervised { marker: &id.to_string() })
+}
+
+/// What is promised, as it is recorded. A directory whose name the ledger cannot keep was refused when it was agreed on.
+pub(crate) fn promised(agreement: &Agreement) -> Facts {
+    let facts = agreement.snapshot().unwrap_or_default();
+    if agreement.contract.is_empty() { facts.with("contract", Value::Null) } else { facts }
+}
+
+/// Seconds, whole where they are.
+pub(crate) fn seconds(span: std::time::Duration) -> Value {
+    if span.subsec_nanos() == 0 {
+        return Value::Int(i64::try_from(span.as_secs()).unwrap_or(i64::MAX));
+    }
+    Value::Float((span.as_secs_f64() * 1000.0).round() / 1000.0)
+}
+
+/// A process as it is recorded.
+pub(crate) fn process(identity: &Identity) -> Facts {
+    Facts::none()
+        .with("pid", i64::from(identity.pid))
+        .with("started_ticks", i64::try_from(identity.started_ticks).unwrap_or(i64::MAX))
+}
+
+fn title_of(argv: &[String]) -> String {
+    let quoted = |word: &String| match word.contains(char::is_whitespace) || word.is_empty() {
+        true => format!("\"{word}\""),
+        false => word.clone(),
+    };
+    let name = argv.first().map(|word| word.rsplit('/').next().unwrap_or(word).to_owned());
+    let words: Vec<String> = name.iter().map(&quoted).chain(argv.iter().skip(1).map(&quoted)).collect();
+    let line = words.join(" ").replace(char::is_control, " ");
+    if line.chars().count() <= TITLE_CHARS {
+        return line;
+    }
+    line.chars().take(TITLE_CHARS - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_the_command_line_without_its_directory() {
+        let argv = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        assert_eq!(title_of(&argv(&["/usr/bin/claude", "-p", "fix the bug"])), "claude -p \"fix the bug\"");
+        let long = title_of(&argv(&["echo", &"x".repeat(200)]));
+        assert_eq!((long.chars().count(), long.ends_with('…')), (TITLE_CHARS, true));
+    }
+
+    #[test]
+    fn seconds_are_whole_where_they_can_be() {
+        let ms = std::time::Duration::from_millis;
+        assert_eq!((seconds(ms(2000)), seconds(ms(1500))), (Value::Int(2), Value::Float(1.5)));
+    }
+}

@@ -1,0 +1,299 @@
+//! One run from before its start to after its last process is gone.
+//!
+//! Invariant: it is recorded before anything is started, and it ends in exactly one terminal state. If its end cannot be
+//! written, the caller is told what it was; if this process dies, the reaper writes what it finds. Deliberately absent:
+//! how processes are started and ended (supervisor) and what their end is called (`ending`).
+
+use std::io;
+use std::path::PathBuf;
+
+use callboard_agents::{Summary, verdict};
+use callboard_kernel::{Create, EntityId, EvidenceRef, Facts, Order as Ask, StateReason, Transition, Value};
+use callboard_ledger::Stored;
+use callboard_lifecycle::session::{SessionState, SessionTrigger};
+use callboard_lifecycle::{ReasonCode, Words};
+use callboard_supervisor::{
+    Cause, Containment, End, Force, How, Identity, Keep, Rung, Running, Signals, Spec, StartError, Timer,
+    process, start,
+};
+
+use super::checking::Supervised;
+use super::ending::{Asked, Ending, ending};
+use super::order::{Order, process as process_facts, promised, seconds};
+use super::recorder::{Desk, RecordError, Recorder};
+use super::watching::Watching;
+use crate::delivery::{Agreement, Limits, Verification, verify};
+use crate::redact;
+
+/// The longest piece of last words that is kept as evidence.
+const LAST_WORDS_CHARS: usize = 400;
+
+/// A run that has ended and is recorded so.
+#[derive(Debug)]
+pub struct Ended {
+    /// What is recorded.
+    pub stored: Stored,
+    /// What a shell is told.
+    pub exit_code: u8,
+}
+
+/// Why a run did not get to a recorded end.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The place for its output.
+    #[error("{} cannot be made", .0.display())]
+    Dir(PathBuf, #[source] io::Error),
+    /// The process table of this host.
+    #[error("this process cannot tell who it is")]
+    Identity(#[source] io::Error),
+    /// Nothing was started, because nothing could be recorded.
+    #[error("nothing was started")]
+    NotRecorded(#[source] Box<RecordError>),
+    /// It ended, and that could not be written.
+    #[error("{id} ended as {ended} and that could not be recorded")]
+    Unwritten {
+        /// The run.
+        id: EntityId,
+        /// How it ended.
+        ended: String,
+        /// What went wrong.
+        #[source]
+        source: Box<RecordError>,
+    },
+}
+
+/// Runs it; `started` is called when its process is there and recorded.
+pub fn perform(order: Order, desk: Desk<'_>, started: &mut dyn FnMut(EntityId)) -> Result<Ended, RunError> {
+    let this = process::this().map_err(RunError::Identity)?;
+    let mut recorder = Recorder::new(desk, order.id, &this);
+    let signals = Signals::take().map_err(RunError::Identity)?;
+    let begin = Create { at: SessionState::Pending.into(), reasons: Vec::new(), data: order.facts(&this) };
+    recorder.append(Ask::Create(begin)).map_err(|error| RunError::NotRecorded(Box::new(error)))?;
+    match start(spec(&order, &recorder)) {
+        Ok(running) => {
+            let ticket = recorder.submit(Ask::Transition(begun(&running)));
+            // The command runs already; a store that fails now is met again, with patience, at the end.
+            if let Ok(ticket) = ticket
+                && order.is_detached()
+            {
+                drop(ticket.wait());
+            }
+            started(order.id);
+            watch(&order, running.listen(signals), &mut recorder)
+        }
+        Err(error) => not_started(&order, &error, &mut recorder),
+    }
+}
+
+impl Order {
+    /// Is nobody there to see its output?
+    fn is_detached(&self) -> bool {
+        self.audience == callboard_supervisor::Audience::Nobody
+    }
+}
+
+fn spec(order: &Order, recorder: &Recorder<'_>) -> Spec {
+    let (program, args) =
+        order.argv.split_first().map_or_else(Default::default, |(p, a)| (p.clone(), a.to_vec()));
+    let began_us = u64::try_from(recorder.now().as_micros()).unwrap_or_default();
+    Spec {
+        args,
+        cwd: order.cwd.clone(),
+        stdin: order.stdin,
+        audience: order.audience,
+        timers: order.timers.clone(),
+        limits: order.limits.clone(),
+        keep: Some(Keep { dir: order.dir.clone(), max_bytes: order.output_max_bytes, began_us }),
+        ..Spec::new(program, order.id.to_string())
+    }
+}
+
+fn begun(running: &Running) -> Transition {
+    let Identity { pid, started_ticks, .. } = running.identity();
+    let seen = format!("pid {pid}, started at tick {started_ticks}");
+    let reason = StateReason::new(const { ReasonCode::of("run.started.ok") }, "the process was started")
+        .shown_by(EvidenceRef::tool_result(seen));
+    let mut data = process_facts(running.identity());
+    data.set("containment", Value::Map(containment(running.containment())));
+    Transition::to(SessionState::Running, reason).caused_by(SessionTrigger::Spawned).with(data)
+}
+
+/// What holds the tree together and which limits are in force, as it is recorded.
+fn containment(held: &Containment) -> Facts {
+    let (rung, why) = match &held.rung {
+        Rung::Cgroup { path } => ("cgroup", path.to_string_lossy().into_owned()),
+        Rung::Tree { why } => ("tree", why.clone()),
+    };
+    let mut facts = Facts::none().with("rung", rung).with("detail", why);
+    for (name, force) in [("memory", &held.memory), ("cpu", &held.cpu), ("processes", &held.processes)] {
+        match force {
+            Force::NotAsked => {}
+            Force::Cgroup => facts.set(name, "cgroup"),
+            Force::Rlimit => facts.set(name, "rlimit, for each process"),
+            Force::Missing(why) => facts.set(name, format!("not limited: {why}")),
+        }
+    }
+    facts
+}
+
+fn watch(order: &Order, running: Running, recorder: &mut Recorder<'_>) -> Result<Ended, RunError> {
+    let mut watching = Watching::new(recorder, order.program, order.parent);
+    let end = running.watch(&mut watching);
+    let (summary, known, asked_by, last_words) = watching.finish();
+    let verified = verification(order, recorder);
+    let ending = named(&end, asked_by, &summary, verified.as_ref(), &last_words);
+    let mut data = known;
+    data.merge(&of_end(&end));
+    if let Some(verified) = &verified {
+        data.merge(&delivered(&order.agreement, verified));
+    }
+    conclude(order, ending, data, recorder)
+}
+
+/// Checks what was promised, whatever the end was.
+fn verification(order: &Order, recorder: &Recorder<'_>) -> Option<Verification> {
+    if order.agreement.contract.is_empty() {
+        return None;
+    }
+    let marker = order.id.to_string();
+    Some(verify(&order.agreement, &Supervised { marker: &marker }, &Limits::DEFAULT, recorder.now()))
+}
+
+fn named(
+    end: &End,
+    asked_by: Option<String>,
+    summary: &Summary,
+    verified: Option<&Verification>,
+    last_words: &str,
+) -> Ending {
+    let code = match end.how {
+        How::Exited { code } => Some(i32::from(code)),
+        How::Signaled { .. } | How::Unconfirmed => None,
+    };
+    let effect = verified.and_then(Verification::effect);
+    let mut ending = ending(end, &Asked { by: asked_by }, &verdict(summary, code), effect.as_ref());
+    let words = said(last_words);
+    if let Some(first) = ending.reasons.first_mut() {
+        if ending.to != SessionState::Completed && !words.is_empty() {
+            first.evidence.push(EvidenceRef::tool_result(format!("its last words: {words}")));
+        }
+        if ending.to == SessionState::Completed {
+            first.evidence.extend(verified.map(Verification::evidence).unwrap_or_default());
+        }
+    }
+    ending
+}
+
+/// The last words of a stream, fit to be kept: no secrets, nothing that steers a terminal, not too long.
+fn said(words: &str) -> String {
+    let lines: Vec<&str> = words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let last = lines[lines.len().saturating_sub(3)..].join(" / ");
+    let plain: String = last.chars().filter(|c| !c.is_control()).collect();
+    let surplus = plain.chars().count().saturating_sub(LAST_WORDS_CHARS);
+    redact::text(&plain.chars().skip(surplus).collect::<String>())
+}
+
+/// What was read of the end, as it is recorded.
+fn of_end(end: &End) -> Facts {
+    let whole = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
+    let output = Facts::none()
+        .with("stdout_bytes", whole(end.output.stdout_bytes))
+        .with("stderr_bytes", whole(end.output.stderr_bytes))
+        .with("dropped_bytes", whole(end.output.dropped))
+        .with("lost_bytes", whole(end.output.lost))
+        .with("unread_bytes", whole(end.output.passed.dropped));
+    let usage = Facts::none()
+        .with("user_s", Value::Float(end.usage.user.as_secs_f64()))
+        .with("system_s", Value::Float(end.usage.system.as_secs_f64()))
+        .with("max_rss_bytes", whole(end.usage.max_rss_bytes));
+    let (code, signal) = match end.how {
+        How::Exited { code } => (Value::Int(code.into()), Value::Null),
+        How::Signaled { signal, .. } => (Value::Null, Value::Int(signal.into())),
+        How::Unconfirmed => (Value::Null, Value::Null),
+    };
+    let clock = match end.cause {
+        Cause::Timer { timer, configured, .. } => {
+            let name = match timer {
+                Timer::Total => "total",
+                Timer::FirstOutput => "first_output",
+                Timer::Silence => "silence",
+            };
+            Facts::none().with("timer", name).with("timeout_s", seconds(configured))
+        }
+        Cause::OfItself | Cause::Stopped(_) => Facts::none(),
+    };
+    clock
+        .with("exit_code", code)
+        .with("signal", signal)
+        .with("oom", end.oom)
+        .with("elapsed_s", seconds(end.elapsed))
+        .with("killed", end.killed)
+        .with("leftovers", i64::from(end.left))
+        .with("escaped", i64::from(end.escaped))
+        .with("output", Value::Map(output))
+        .with("usage", Value::Map(usage))
+}
+
+/// The verdict on what was promised, as it is recorded.
+pub(crate) fn delivered(agreement: &Agreement, verified: &Verification) -> Facts {
+    let found = verified.facts().map_or(Value::Null, Value::Map);
+    let mut facts = Facts::none()
+        .with("delivery", verified.delivery.name())
+        .with("artifacts", Value::Map(promised(agreement).with("verification", found)));
+    if let Some(detail) = &verified.detail {
+        facts.set("delivery_detail", detail.as_str());
+    }
+    facts
+}
+
+fn not_started(order: &Order, error: &StartError, recorder: &mut Recorder<'_>) -> Result<Ended, RunError> {
+    let code = match error {
+        StartError::NotFound { .. } => const { ReasonCode::of("run.failed.not_found") },
+        StartError::NotExecutable { .. } => const { ReasonCode::of("run.failed.not_executable") },
+        StartError::MissingCwd { .. } => const { ReasonCode::of("run.failed.missing_cwd") },
+        StartError::Resources { .. } | StartError::Invalid(_) | StartError::Setup { .. } => {
+            const { ReasonCode::of("run.failed.spawn") }
+        }
+    };
+    let seen = match std::error::Error::source(error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    };
+    let reason = StateReason::new(code, error.to_string()).shown_by(EvidenceRef::tool_result(seen));
+    let exit_code = error.exit_code();
+    let ending = Ending {
+        to: SessionState::Failed,
+        trigger: SessionTrigger::SpawnFailed,
+        reasons: vec![reason],
+        exit_code,
+    };
+    let mut data = Facts::none();
+    if let Some(verified) = verification(order, recorder) {
+        data.merge(&delivered(&order.agreement, &verified));
+    }
+    conclude(order, ending, data, recorder)
+}
+
+/// Writes the end.
+fn conclude(
+    order: &Order,
+    ending: Ending,
+    mut data: Facts,
+    recorder: &mut Recorder<'_>,
+) -> Result<Ended, RunError> {
+    let Ending { to, trigger, reasons, exit_code } = ending;
+    data.set("shell_code", i64::from(exit_code));
+    let told = reasons.first().map_or_else(String::new, |reason| reason.message.clone());
+    let move_ = Transition { to: Some(to.into()), trigger: Some(trigger.into()), reasons, data };
+    let unwritten = |source| RunError::Unwritten {
+        id: order.id,
+        ended: format!("{to} ({told})"),
+        source: Box::new(source),
+    };
+    recorder.end(&Ask::Transition(move_)).map_err(unwritten)?;
+    let stored = recorder.stored(order.id);
+    let missing =
+        || RecordError::Append(callboard_ledger::AppendError::Fault(callboard_ledger::Fault::Closed));
+    let stored = stored.ok_or_else(|| unwritten(missing()))?;
+    Ok(Ended { stored, exit_code })
+}

@@ -1,0 +1,129 @@
+//! What a run writes down, and when: through a ledger that is open only while there is something to write.
+//!
+//! Invariant: an end is written if the store can be written at all within the patience; what cannot be is told to the
+//! caller, never dropped silently. A supervisor that only waits keeps no store open, because hundreds may wait.
+
+use std::time::{Duration, Instant};
+
+use callboard_kernel::{Actor, Command, EntityId, Facts, Moment, Observe, Order};
+use callboard_ledger::{AppendError, Fault, Ledger, OpenError, Receipt, Request, Stored, Ticket};
+use callboard_lifecycle::ActorClass;
+use callboard_supervisor::Identity;
+
+/// How long an end is tried to be written.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long between two tries.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// The clock of the program.
+pub trait Clock {
+    /// What time it is.
+    fn now(&self) -> Moment;
+}
+
+/// What a run needs of its surroundings.
+#[derive(Clone, Copy)]
+pub struct Desk<'a> {
+    /// Opens the store.
+    pub open: &'a dyn Fn() -> Result<Ledger, OpenError>,
+    /// Tells the time.
+    pub clock: &'a dyn Clock,
+    /// Does the store serve several hosts, so that a lease has to be held?
+    pub is_shared: bool,
+}
+
+/// Why something was not recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The store does not open.
+    #[error("the store cannot be opened")]
+    Open(#[from] OpenError),
+    /// The kernel or the store said no.
+    #[error(transparent)]
+    Append(#[from] AppendError),
+}
+
+/// Writes the records of one run.
+pub(crate) struct Recorder<'a> {
+    desk: Desk<'a>,
+    ledger: Option<Ledger>,
+    actor: Actor,
+    pub(crate) id: EntityId,
+}
+
+impl<'a> Recorder<'a> {
+    pub(crate) fn new(desk: Desk<'a>, id: EntityId, this: &Identity) -> Self {
+        let actor = Actor::new(ActorClass::Supervisor, format!("{}/{}", this.host, this.pid));
+        Self { desk, ledger: None, actor, id }
+    }
+
+    pub(crate) fn now(&self) -> Moment {
+        self.desk.clock.now()
+    }
+
+    pub(crate) const fn is_shared(&self) -> bool {
+        self.desk.is_shared
+    }
+
+    fn ledger(&mut self) -> Result<&Ledger, OpenError> {
+        let open = match self.ledger.take() {
+            Some(ledger) => ledger,
+            None => (self.desk.open)()?,
+        };
+        Ok(self.ledger.insert(open))
+    }
+
+    /// Lets go of the store until there is something to write again.
+    pub(crate) fn rest(&mut self) {
+        self.ledger = None;
+    }
+
+    /// Writes one record and waits until it is durable.
+    pub(crate) fn append(&mut self, order: Order) -> Result<Receipt, RecordError> {
+        Ok(self.submit(order)?.wait()?)
+    }
+
+    /// Queues one record.
+    pub(crate) fn submit(&mut self, order: Order) -> Result<Ticket, OpenError> {
+        self.send(Command::new(self.id, order))
+    }
+
+    fn send(&mut self, command: Command) -> Result<Ticket, OpenError> {
+        let request = Request { command, actor: self.actor.clone(), now: self.now(), cause: None };
+        Ok(self.ledger()?.submit(request))
+    }
+
+    /// Queues an observation. What is seen on the way may be lost with the store; the end says it again.
+    pub(crate) fn observe(&mut self, data: Facts) -> Option<Ticket> {
+        self.submit(Order::Observe(Observe { reasons: Vec::new(), data })).ok()
+    }
+
+    /// Writes the end, with patience: a full disk or a busy store may pass.
+    pub(crate) fn end(&mut self, order: &Order) -> Result<Receipt, RecordError> {
+        let deadline = Instant::now() + PATIENCE;
+        // With a key, because an answer that never came may belong to a record that is there.
+        let command = Command { key: Some("end".to_owned()), ..Command::new(self.id, order.clone()) };
+        loop {
+            let sent = self.send(command.clone()).map_err(RecordError::from);
+            let error = match sent.and_then(|ticket| Ok(ticket.wait()?)) {
+                Ok(receipt) => return Ok(receipt),
+                Err(error) => error,
+            };
+            let may_pass = match &error {
+                RecordError::Open(_) => true,
+                RecordError::Append(AppendError::Fault(fault)) => !matches!(fault, Fault::Corrupt(_)),
+                RecordError::Append(AppendError::Refused(_)) => false,
+            };
+            if !may_pass || Instant::now() >= deadline {
+                return Err(error);
+            }
+            self.rest();
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// The run as it is recorded.
+    pub(crate) fn stored(&mut self, id: EntityId) -> Option<Stored> {
+        self.ledger().ok()?.entity(id).ok()?
+    }
+}

@@ -1,0 +1,288 @@
+//! What is noticed while a run goes on: its agent's stream, signs of life, and whoever wants it to stop.
+//!
+//! Invariant: nothing is written while nothing happens, because hundreds of runs may wait at once; what changes how the
+//! run is judged is written within a second, mere signs of life once a minute. Deliberately absent: the output itself,
+//! which the supervisor keeps and passes on.
+
+use std::time::{Duration, Instant};
+
+use callboard_agents::{Program, Reader, Signal, Summary, WaitingFor};
+use callboard_kernel::{EntityId, Facts, Moment, Value};
+use callboard_supervisor::{Answer, Caught, Notification, Observer, StopCause, Stream};
+
+use super::recorder::Recorder;
+use crate::stop::{StopFor, wish};
+
+/// How soon a change of what is known is written.
+const SOON: Duration = Duration::from_secs(1);
+/// How often signs of life are written.
+const LIFE: Duration = Duration::from_secs(60);
+/// How long a host vouches for its runs, and how often it does.
+const LEASE: Duration = Duration::from_secs(60);
+const LEASE_RENEWAL: Duration = Duration::from_secs(20);
+/// After how long a store that is not needed is let go.
+const REST: Duration = Duration::from_secs(1);
+/// How much of the end of stderr is kept for whoever asks why.
+const LAST_WORDS: usize = 2048;
+
+pub(crate) struct Watching<'a, 'b> {
+    recorder: &'b mut Recorder<'a>,
+    parent: Option<EntityId>,
+    reader: Reader,
+    /// What was written last, so that only changes are.
+    written: Facts,
+    lived: bool,
+    changed: Option<Instant>,
+    life_due: Option<Instant>,
+    lease_due: Option<Instant>,
+    rest_due: Option<Instant>,
+    last_progress: Option<Moment>,
+    status: Option<String>,
+    is_stopped: bool,
+    /// Who asked for a stop, as it was recorded.
+    pub(crate) asked_by: Option<String>,
+    last_words: Vec<u8>,
+}
+
+impl<'a, 'b> Watching<'a, 'b> {
+    pub(crate) fn new(recorder: &'b mut Recorder<'a>, program: Program, parent: Option<EntityId>) -> Self {
+        let now = Instant::now();
+        let lease_due = recorder.is_shared().then_some(now + LEASE_RENEWAL);
+        Self {
+            recorder,
+            parent,
+            reader: Reader::new(program),
+            written: Facts::none(),
+            lived: false,
+            changed: None,
+            life_due: None,
+            lease_due,
+            rest_due: Some(now + REST),
+            last_progress: None,
+            status: None,
+            is_stopped: false,
+            asked_by: None,
+            last_words: Vec::new(),
+        }
+    }
+
+    /// What the agent's stream said, all of it.
+    pub(crate) fn finish(mut self) -> (Summary, Facts, Option<String>, String) {
+        drop(self.reader.finish());
+        let facts = self.known();
+        let words = String::from_utf8_lossy(&self.last_words).into_owned();
+        (self.reader.summary().clone(), facts, self.asked_by, words)
+    }
+
+    /// What is known of the run beside its state.
+    fn known(&self) -> Facts {
+        let summary = self.reader.summary();
+        let mut facts = Facts::none();
+        let text = |value: Option<String>| value.map_or(Value::Null, Value::Text);
+        facts.set("last_progress_at", text(self.last_progress.map(|at| at.to_string())));
+        if summary.program.reports_end() {
+            facts.set("waits_for", text(waits_for(summary)));
+            facts.set("limited_until", text(limited_until(summary)));
+            facts.set("errors_in_row", i64::try_from(summary.errors_in_row).unwrap_or(i64::MAX));
+            facts.set("agent", agent(summary));
+        }
+        if let Some(status) = &self.status {
+            facts.set("status", status.as_str());
+        }
+        if self.is_stopped {
+            facts.set("is_stopped", true);
+        }
+        facts
+    }
+
+    /// Is something known that changes how the run is judged?
+    fn weighs(&self) -> bool {
+        let known = self.known();
+        ["waits_for", "limited_until", "errors_in_row", "status", "is_stopped"]
+            .iter()
+            .any(|name| known.get(name) != self.written.get(name))
+    }
+
+    fn write(&mut self) {
+        let mut known = self.known();
+        if self.lease_due.is_some() {
+            let until = self.recorder.now().plus(LEASE);
+            known.set("lease_until", until.to_string());
+        }
+        if let Some(ticket) = self.recorder.observe(known.clone()) {
+            drop(ticket);
+        }
+        self.written = known;
+        (self.lived, self.changed) = (false, None);
+        let now = Instant::now();
+        self.life_due = Some(now + LIFE);
+        self.rest_due = Some(now + REST);
+    }
+
+    fn dues(&self) -> [Option<Instant>; 4] {
+        let changed = self.changed.map(|at| at + SOON);
+        let life = self.life_due.filter(|_| self.lived);
+        [changed, life, self.lease_due, self.rest_due]
+    }
+
+    /// On whose behalf the supervisor is told to terminate: a recorded wish, a parent that ends, or nobody known.
+    fn behalf(&mut self) -> StopCause {
+        let id = self.recorder.id;
+        let wished = self.recorder.stored(id).and_then(|stored| wish(&stored.entity.facts));
+        if let Some((wanted, by)) = wished {
+            self.asked_by = Some(by);
+            return match wanted {
+                StopFor::Operator => StopCause::Operator,
+                StopFor::Parent => StopCause::Parent,
+            };
+        }
+        let parent = self.parent.and_then(|parent| self.recorder.stored(parent));
+        let ends =
+            parent.filter(|parent| parent.entity.ended_at.is_some() || wish(&parent.entity.facts).is_some());
+        match ends {
+            Some(parent) => {
+                self.asked_by = Some(parent.entity.state.id.to_string());
+                StopCause::Parent
+            }
+            None => StopCause::Terminate,
+        }
+    }
+}
+
+impl Observer for Watching<'_, '_> {
+    fn output(&mut self, stream: Stream, bytes: &[u8], _: Duration) {
+        if self.life_due.is_none() {
+            self.life_due = Some(Instant::now() + LIFE);
+        }
+        self.lived = true;
+        match stream {
+            Stream::Stdout => {
+                let signals = self.reader.stdout(bytes);
+                if signals.iter().any(is_progress) {
+                    self.last_progress = Some(self.recorder.now());
+                }
+                if !signals.is_empty() && self.changed.is_none() && self.weighs() {
+                    self.changed = Some(Instant::now());
+                }
+            }
+            Stream::Stderr => {
+                self.last_words.extend_from_slice(&bytes[bytes.len().saturating_sub(LAST_WORDS)..]);
+                let surplus = self.last_words.len().saturating_sub(LAST_WORDS);
+                self.last_words.drain(..surplus);
+            }
+        }
+    }
+
+    fn notified(&mut self, notification: Notification) {
+        self.lived = true;
+        match notification {
+            Notification::Status(status) => {
+                self.status = Some(status);
+                self.changed.get_or_insert_with(Instant::now);
+            }
+            Notification::Ready => self.last_progress = Some(self.recorder.now()),
+            Notification::Watchdog
+            | Notification::Stopping
+            | Notification::Extend(_)
+            | Notification::Other(_) => {}
+        }
+    }
+
+    fn stopped(&mut self, stopped: bool) {
+        self.is_stopped = stopped;
+        self.changed.get_or_insert_with(Instant::now);
+    }
+
+    fn due(&mut self) -> Option<Duration> {
+        let now = Instant::now();
+        self.dues().into_iter().flatten().map(|at| at.saturating_duration_since(now)).min()
+    }
+
+    fn tick(&mut self) {
+        let now = Instant::now();
+        let [changed, life, lease, rest] = self.dues().map(|due| due.is_some_and(|at| at <= now));
+        if lease {
+            self.lease_due = Some(now + LEASE_RENEWAL);
+        }
+        if changed || life || lease {
+            self.write();
+        } else if rest {
+            self.recorder.rest();
+            self.rest_due = None;
+        }
+    }
+
+    fn signal(&mut self, caught: Caught) -> Answer {
+        match caught {
+            Caught::Terminate => Answer::Stop(self.behalf()),
+            Caught::Interrupt
+            | Caught::Hangup
+            | Caught::Quit
+            | Caught::Resize
+            | Caught::Suspend
+            | Caught::Resume => caught.usual_answer(),
+        }
+    }
+}
+
+const fn is_progress(signal: &Signal) -> bool {
+    match signal {
+        Signal::Progress | Signal::ToolEnded { ok: true, .. } => true,
+        Signal::Activity
+        | Signal::Waiting(_)
+        | Signal::WaitingOver
+        | Signal::Retry { .. }
+        | Signal::RateLimited { .. }
+        | Signal::ToolStarted { .. }
+        | Signal::ToolEnded { ok: false, .. }
+        | Signal::Unknown { .. } => false,
+    }
+}
+
+fn waits_for(summary: &Summary) -> Option<String> {
+    let waiting = summary.waiting.as_ref()?;
+    let what = match waiting.cause {
+        WaitingFor::Permission => "leave to use a tool",
+        WaitingFor::Question => "an answer to a question",
+        WaitingFor::Login => "a login",
+        WaitingFor::Action => "something that its stream does not name",
+    };
+    Some(waiting.detail.as_ref().map_or_else(|| what.to_owned(), |detail| format!("{what}: {detail}")))
+}
+
+fn limited_until(summary: &Summary) -> Option<String> {
+    let limit = summary.rate_limit.as_ref()?;
+    if limit.status != callboard_agents::LimitStatus::Rejected {
+        return None;
+    }
+    let until = limit.until_unix_s?.checked_mul(1_000_000)?;
+    Some(Moment::from_micros(until).to_string())
+}
+
+/// What the agent said of itself, as it is recorded. What it did not say is null.
+fn agent(summary: &Summary) -> Value {
+    let count = |number: Option<u64>| {
+        number.map_or(Value::Null, |number| Value::Int(i64::try_from(number).unwrap_or(i64::MAX)))
+    };
+    let text = |value: &Option<String>| value.clone().map_or(Value::Null, Value::Text);
+    let tokens = Facts::none()
+        .with("input", count(summary.tokens.input))
+        .with("output", count(summary.tokens.output))
+        .with("cache_read", count(summary.tokens.cache_read))
+        .with("cache_write", count(summary.tokens.cache_write))
+        .with("total", count(summary.tokens.total));
+    let facts = Facts::none()
+        .with("program", summary.program.name())
+        .with("model", text(&summary.model))
+        .with("vendor_session", text(&summary.vendor_session))
+        .with("turns", count(summary.turns))
+        .with("tool_calls", count(Some(summary.tool_calls)))
+        .with("tool_errors", count(Some(summary.tool_errors)))
+        .with("retries", count(Some(summary.retries)))
+        .with("tokens", Value::Map(tokens))
+        .with("cost_usd", text(&summary.cost_usd.as_ref().map(ToString::to_string)))
+        .with("events", count(Some(summary.events)))
+        .with("unknown_events", count(Some(summary.unknown_events)))
+        .with("last_message", text(&summary.last_message));
+    Value::Map(facts)
+}

@@ -1,0 +1,72 @@
+//! Asking a run to stop: the wish is recorded first, then its supervisor is woken, and the supervisor ends it.
+//!
+//! Invariant: who asked is in the log before anything happens, so the end can say it; a stranger that got the
+//! supervisor's pid is never signalled. Asking twice skips the rest of the grace. Deliberately absent: ending processes,
+//! which the supervisor does, or the reaper where there is none any more.
+
+use callboard_kernel::{Actor, Command, EvidenceRef, Facts, Moment, Observe, Order, StateReason, Value};
+use callboard_ledger::{AppendError, Ledger, Request, Stored};
+use callboard_lifecycle::ReasonCode;
+use callboard_supervisor::process::{self, Sent};
+
+use crate::host::identity;
+use crate::read::{keeper, map, text};
+
+/// The fact that keeps the wish.
+const WISH: &str = "stop_wish";
+/// The signal that wakes a supervisor.
+const TERM: i32 = 15;
+
+/// For whom a run is stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopFor {
+    /// A person.
+    Operator,
+    /// The run that started it.
+    Parent,
+}
+
+/// What became of asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Its supervisor was woken.
+    Woken,
+    /// Its supervisor is gone: the reaper can end it.
+    NobodyThere,
+    /// Its supervisor is on another host, and finds the wish in the log.
+    Elsewhere,
+}
+
+/// Records the wish and wakes the supervisor.
+pub fn ask_to_stop(
+    ledger: &Ledger,
+    stored: &Stored,
+    actor: Actor,
+    wanted: StopFor,
+    now: Moment,
+) -> Result<Asked, AppendError> {
+    let id = stored.entity.state.id;
+    let cause = match wanted {
+        StopFor::Operator => "operator",
+        StopFor::Parent => "parent",
+    };
+    let wish = Facts::none().with("cause", cause).with("by", actor.id.as_str()).with("at", now.to_string());
+    let said = format!("{} asks it to stop", actor.id);
+    let reason = StateReason::new(const { ReasonCode::of("system.operator.note") }, said.as_str())
+        .shown_by(EvidenceRef::human_assertion(said.as_str()));
+    let order = Observe { reasons: vec![reason], data: Facts::none().with(WISH, Value::Map(wish)) };
+    ledger.append(Request { command: Command::new(id, Order::Observe(order)), actor, now, cause: None })?;
+    let Some(supervisor) = keeper(&stored.entity.facts) else { return Ok(Asked::NobodyThere) };
+    Ok(match process::signal(&identity(&supervisor), TERM) {
+        Ok(Sent::Delivered) => Asked::Woken,
+        Ok(Sent::Gone) => Asked::NobodyThere,
+        Err(_) => Asked::Elsewhere,
+    })
+}
+
+/// The wish that is recorded of a run, if there is one: for whom, and who asked.
+pub(crate) fn wish(facts: &Facts) -> Option<(StopFor, String)> {
+    let wish = map(facts, WISH)?;
+    let wanted = if text(wish, "cause") == Some("parent") { StopFor::Parent } else { StopFor::Operator };
+    Some((wanted, text(wish, "by").unwrap_or("somebody").to_owned()))
+}
