@@ -5,7 +5,7 @@
 //!
 //! Not here: what the answers mean. The types hold only the fields of `cargo metadata` that a rule reads.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
@@ -18,7 +18,15 @@ pub(crate) fn workspace_root() -> Result<&'static Path> {
 
 /// Runs cargo with its output shown; anything but success is an error that repeats the command.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<()> {
-    let status = command(root, arguments).status().context("failed to start cargo")?;
+    run_with(root, arguments, &[])
+}
+
+/// The same with variables that what it runs can read.
+pub(crate) fn run_with(root: &Path, arguments: &[&str], variables: &[(&str, PathBuf)]) -> Result<()> {
+    let status = command(root, arguments)
+        .envs(variables.iter().map(|(name, value)| (name, value)))
+        .status()
+        .context("failed to start cargo")?;
     if !status.success() {
         bail!("`cargo {}` ended with {status}", arguments.join(" "));
     }
@@ -37,6 +45,20 @@ pub(crate) fn exit_code(root: &Path, arguments: &[&str]) -> Result<ExitCode> {
 pub(crate) fn succeeds(root: &Path, arguments: &[&str]) -> Result<bool> {
     let output = command(root, arguments).output().context("failed to start cargo")?;
     Ok(output.status.success())
+}
+
+/// Where cargo puts what it builds, also if a variable or a setting puts it elsewhere.
+pub(crate) fn target_directory(root: &Path) -> Result<PathBuf> {
+    #[derive(Deserialize)]
+    struct Place {
+        target_directory: PathBuf,
+    }
+    let output = command(root, &["metadata", "--format-version", "1", "--locked", "--no-deps"])
+        .output()
+        .context("failed to start cargo")?;
+    let place: Place =
+        serde_json::from_slice(&output.stdout).context("failed to read the answer of `cargo metadata`")?;
+    Ok(place.target_directory)
 }
 
 /// Every package of the workspace and everything they depend on, on all platforms.

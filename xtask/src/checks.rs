@@ -87,8 +87,8 @@ impl Step {
         match self.work {
             Work::Cargo(arguments) => cargo::run(root, arguments),
             Work::Nextest(arguments) => {
-                provision::run(root)?;
-                cargo::run(root, arguments)
+                let variables = provision::run(root)?;
+                cargo::run_with(root, arguments, &variables)
             }
             Work::InProcess(check) => check(root),
         }

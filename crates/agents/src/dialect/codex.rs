@@ -11,7 +11,14 @@ use crate::dialect::fields::{Named, Text, http_status, is_retryable, lenient};
 use crate::end::Cause;
 use crate::signal::{Waiting, WaitingFor};
 use crate::summary::{LimitStatus, Tokens};
-use crate::tally::Tally;
+use crate::tally::{Tally, bounded};
+
+/// What has to be remembered from one event to the next.
+#[derive(Debug)]
+pub(crate) struct Codex {
+    /// What the last reconnect was for; a failure with these words is the provider's, whatever they are.
+    retried: Option<String>,
+}
 
 #[derive(Deserialize)]
 struct Event<'a> {
@@ -72,42 +79,75 @@ struct Error<'a> {
     message: Option<Text<'a>>,
 }
 
-/// False if the line is no JSON object.
-pub(crate) fn read(line: &str, tally: &mut Tally) -> bool {
-    let Ok(event) = serde_json::from_str::<Event<'_>>(line) else { return false };
-    let kind = Text::or_empty(&event.r#type);
-    match kind {
-        "thread.started" => {
-            if let Some(thread) = Text::of(&event.thread_id) {
-                tally.session(thread);
-            }
-            tally.activity();
-        }
-        "turn.started" => {
-            tally.begin_turn();
-            tally.summary.turns = Some(tally.summary.turns.unwrap_or(0) + 1);
-            tally.activity();
-        }
-        "turn.completed" => {
-            // Codex writes zeroes where the provider told it nothing.
-            if let Some(usage) = event.usage.filter(|usage| usage.input_tokens != Some(0)) {
-                tally.summary.tokens = tokens(&usage);
-            }
-            tally.completed(false);
-        }
-        "turn.failed" => {
-            failed(event.error.as_ref().and_then(|error| Text::of(&error.message)), kind, tally);
-        }
-        "error" => error(Text::of(&event.message), tally),
-        "item.started" | "item.updated" | "item.completed" => match &event.item {
-            Some(read) => item(kind, read, tally),
-            None => tally.unknown(kind),
-        },
-        "item.plan.delta" => tally.activity(),
-        "request_user_input" => tally.waits(Waiting { cause: WaitingFor::Question, detail: None }),
-        _ => tally.unknown(kind),
+impl Codex {
+    pub(crate) const fn new() -> Self {
+        Self { retried: None }
     }
-    true
+
+    /// False if the line is no JSON object.
+    pub(crate) fn read(&mut self, line: &str, tally: &mut Tally) -> bool {
+        let Ok(event) = serde_json::from_str::<Event<'_>>(line) else { return false };
+        let kind = Text::or_empty(&event.r#type);
+        match kind {
+            "thread.started" => {
+                if let Some(thread) = Text::of(&event.thread_id) {
+                    tally.session(thread);
+                }
+                tally.activity();
+            }
+            "turn.started" => {
+                self.retried = None;
+                tally.begin_turn();
+                tally.summary.turns = Some(tally.summary.turns.unwrap_or(0) + 1);
+                tally.activity();
+            }
+            "turn.completed" => {
+                // Codex writes zeroes where the provider told it nothing.
+                if let Some(usage) = event.usage.filter(|usage| usage.input_tokens != Some(0)) {
+                    tally.summary.tokens = tokens(&usage);
+                }
+                tally.completed(false);
+            }
+            "turn.failed" => {
+                let message = event.error.as_ref().and_then(|error| Text::of(&error.message));
+                self.failed(message, kind, tally);
+            }
+            "error" => self.error(Text::of(&event.message), tally),
+            "item.started" | "item.updated" | "item.completed" => match &event.item {
+                Some(read) => item(kind, read, tally),
+                None => tally.unknown(kind),
+            },
+            "item.plan.delta" => tally.activity(),
+            "request_user_input" => tally.waits(Waiting { cause: WaitingFor::Question, detail: None }),
+            _ => tally.unknown(kind),
+        }
+        true
+    }
+
+    fn error(&mut self, message: Option<&str>, tally: &mut Tally) {
+        let text = message.unwrap_or_default();
+        match reconnect(text) {
+            Some((attempt, max)) => {
+                self.retried = Some(bounded(text, 1_024));
+                tally.goes_on();
+                tally.retry(Some(attempt), Some(max), None, text);
+            }
+            None => self.failed(message, "error", tally),
+        }
+    }
+
+    fn failed(&self, message: Option<&str>, word: &str, tally: &mut Tally) {
+        let text = message.unwrap_or_default();
+        if text.contains("usage limit") {
+            tally.limit(LimitStatus::Rejected, None, message);
+        }
+        let was_retried =
+            !text.is_empty() && self.retried.as_ref().is_some_and(|retried| retried.contains(text));
+        let told = cause(text);
+        let cause =
+            if told == Cause::Other && was_retried { Cause::Provider { retryable: true } } else { told };
+        tally.failed(cause, message, word);
+    }
 }
 
 fn item(kind: &str, item: &Item<'_>, tally: &mut Tally) {
@@ -157,31 +197,12 @@ fn tool(kind: &str, id: &str, what: &str, item: &Item<'_>, tally: &mut Tally) {
     }
 }
 
-fn error(message: Option<&str>, tally: &mut Tally) {
-    let text = message.unwrap_or_default();
-    match reconnect(text) {
-        Some((attempt, max)) => {
-            tally.goes_on();
-            tally.retry(Some(attempt), Some(max), None, text);
-        }
-        None => failed(message, "error", tally),
-    }
-}
-
 /// `Reconnecting... 2/5 (stream disconnected before completion: …)`
 fn reconnect(text: &str) -> Option<(u64, u64)> {
     let rest = text.strip_prefix("Reconnecting")?.trim_start_matches(['.', '…', ' ']);
     let (attempt, rest) = rest.split_once('/')?;
     let max = rest.split(|character: char| !character.is_ascii_digit()).next()?;
     Some((attempt.parse().ok()?, max.parse().ok()?))
-}
-
-fn failed(message: Option<&str>, word: &str, tally: &mut Tally) {
-    let text = message.unwrap_or_default();
-    if text.contains("usage limit") {
-        tally.limit(LimitStatus::Rejected, None, message);
-    }
-    tally.failed(cause(text), message, word);
 }
 
 /// Codex gives no code, so the words have to do; what they do not tell is `Other`.
@@ -197,8 +218,14 @@ fn cause(text: &str) -> Cause {
     if let Some(status) = status {
         return Cause::Provider { retryable: is_retryable(status) };
     }
-    let is_provider =
-        ["stream disconnected", "stream closed", "usage limit", "rate limit", "error sending request"];
+    let is_provider = [
+        "stream disconnected",
+        "stream closed",
+        "usage limit",
+        "rate limit",
+        "error sending request",
+        "high demand",
+    ];
     if is_provider.iter().any(|part| has(part)) {
         return Cause::Provider { retryable: true };
     }

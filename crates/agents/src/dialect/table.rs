@@ -3,9 +3,10 @@
 //! Invariant: every program is listed, so that a new one does not fall silently to plain text.
 
 use crate::dialect::claude::Claude;
+use crate::dialect::codex::Codex;
 use crate::dialect::gemini::Gemini;
 use crate::dialect::goose::Goose;
-use crate::dialect::{codex, opencode};
+use crate::dialect::opencode;
 use crate::program::Program;
 use crate::tally::Tally;
 
@@ -13,7 +14,7 @@ use crate::tally::Tally;
 #[derive(Debug)]
 pub(crate) enum Dialect {
     Claude(Claude),
-    Codex,
+    Codex(Codex),
     Gemini(Gemini),
     Opencode,
     Goose(Goose),
@@ -24,7 +25,7 @@ impl Dialect {
     pub(crate) const fn of(program: Program) -> Self {
         match program {
             Program::Claude | Program::Cursor | Program::Amp => Self::Claude(Claude::new()),
-            Program::Codex => Self::Codex,
+            Program::Codex => Self::Codex(Codex::new()),
             Program::Gemini => Self::Gemini(Gemini::new()),
             Program::Opencode => Self::Opencode,
             Program::Goose => Self::Goose(Goose::new()),
@@ -41,7 +42,7 @@ impl Dialect {
     pub(crate) fn read(&mut self, line: &str, tally: &mut Tally) -> bool {
         match self {
             Self::Claude(claude) => claude.read(line, tally),
-            Self::Codex => codex::read(line, tally),
+            Self::Codex(codex) => codex.read(line, tally),
             Self::Gemini(gemini) => gemini.read(line, tally),
             Self::Opencode => opencode::read(line, tally),
             Self::Goose(goose) => goose.read(line, tally),
