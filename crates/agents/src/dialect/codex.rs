@@ -215,6 +215,10 @@ fn cause(text: &str) -> Cause {
     if has("context window") || has("context_length") {
         return Cause::ContextLimit;
     }
+    // The body of a refused request is passed on as it came; what can be retried comes with other words.
+    if text.starts_with("{\"error\":") || has("invalid_request_error") {
+        return Cause::Provider { retryable: false };
+    }
     if let Some(status) = status {
         return Cause::Provider { retryable: is_retryable(status) };
     }
