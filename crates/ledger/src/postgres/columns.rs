@@ -6,6 +6,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row, ToStatement};
 
 use super::rows::urgency;
+use super::text;
 use crate::batch::Seen;
 use crate::body::Body;
 use crate::checkpoint::Checkpoint;
@@ -88,8 +89,8 @@ pub(super) fn record(row: &Row) -> Result<Record, ReadError> {
         via: row.try_get(8)?,
         to_state: row.try_get(9)?,
         actor_type: row.try_get(10)?,
-        actor_id: row.try_get(11)?,
-        key: row.try_get(12)?,
+        actor_id: text::given(row.try_get(11)?).into_owned(),
+        key: row.try_get::<_, Option<&str>>(12)?.map(|key| text::given(key).into_owned()),
         body: row.try_get(13)?,
         hash: hash(row, 14)?,
     })
@@ -144,7 +145,7 @@ pub(super) fn is_view_of(row: &Row, stored: &Stored) -> Result<bool, tokio_postg
         && number(9)? == *state_seq as i64
         && number(10)? == *last_seq as i64
         && row.try_get::<_, Option<i64>>(11)? == urgency(stored)
-        && row.try_get::<_, Option<&str>>(12)? == stored.parent()
+        && row.try_get::<_, Option<&str>>(12)?.map(text::given).as_deref() == stored.parent()
         && row.try_get::<_, &str>(13)? == stored.facts_text()
         && row.try_get::<_, &[u8]>(14)? == head.0)
 }

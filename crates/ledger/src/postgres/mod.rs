@@ -12,6 +12,7 @@ mod rows;
 mod schema;
 mod session;
 mod snapshot;
+mod text;
 mod tls;
 mod transaction;
 mod trouble;

@@ -11,6 +11,7 @@ use callboard_kernel::Moment;
 use callboard_lifecycle::Words;
 use tokio_postgres::types::{IsNull, Kind, ToSql, Type, to_sql_checked};
 
+use super::text;
 use crate::record::Record;
 use crate::store::Stored;
 
@@ -93,6 +94,11 @@ impl Fields<'_> {
         self.field(&Type::TEXT, value.map(str::as_bytes));
     }
 
+    /// What a caller made up, and the server may not like.
+    fn free_text(&mut self, value: Option<&str>) {
+        self.text(value.map(text::stored).as_deref());
+    }
+
     fn uuid(&mut self, value: uuid::Uuid) {
         self.field(&Type::UUID, Some(value.as_bytes()));
     }
@@ -128,8 +134,8 @@ impl Row for &Record {
         fields.text(Some(&self.via));
         fields.text(Some(&self.to_state));
         fields.text(Some(&self.actor_type));
-        fields.text(Some(&self.actor_id));
-        fields.text(self.key.as_deref());
+        fields.free_text(Some(&self.actor_id));
+        fields.free_text(self.key.as_deref());
         fields.text(Some(&self.body));
         fields.bytes(&self.hash.0);
     }
@@ -158,7 +164,7 @@ impl Row for ViewRow<'_> {
                 fields.text(None);
             }
             Written::Anew => {
-                fields.text(self.stored.parent());
+                fields.free_text(self.stored.parent());
                 fields.text(Some(&self.stored.facts_text()));
             }
         }

@@ -4,6 +4,7 @@
 //! looking and writing, or the look is older and the write itself fails if anybody has written since: a record's
 //! sequence number must continue the log. Deliberately absent: what to do when it fails; the writer knows.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use uuid::Uuid;
 use super::columns::{self, BEGIN, Touch};
 use super::rows::{Rows, ViewRow, Written};
 use super::session::Session;
+use super::text;
 use super::trouble::{self, Trouble};
 use crate::batch::{HOT_MAX, Judged, Seen, Standing, Verdict};
 use crate::checkpoint::{Checkpoint, RECORDS_BETWEEN, Root, Seal};
@@ -63,7 +65,7 @@ struct Draft {
 struct Wanted<'a> {
     entities: Vec<Uuid>,
     key_of: Vec<Uuid>,
-    keys: Vec<&'a str>,
+    keys: Vec<Cow<'a, str>>,
 }
 
 /// Records by their entity and key.
@@ -227,7 +229,7 @@ impl Memory {
                 && !mutant::removed("look_up_keys")
             {
                 wanted.key_of.push(command.entity.uuid());
-                wanted.keys.push(key);
+                wanted.keys.push(text::stored(key));
             }
         }
         wanted.entities.sort_unstable();

@@ -1,0 +1,91 @@
+//! The suite every engine must pass: what callers can rely on, asked through the handle alone.
+//!
+//! Invariant: each case is one function, and it runs on SQLite and on PostgreSQL; a case that holds on one engine only
+//! does not belong here.
+
+#![cfg(test)]
+
+#[path = "../common/cluster.rs"]
+mod cluster;
+mod exchange;
+mod past;
+mod proof;
+#[path = "../common/requests.rs"]
+mod requests;
+mod rivals;
+mod shelf;
+mod writing;
+
+use callboard_ledger::{AppendError, Ledger, Listing, Page, Receipt, Record, Request, Scope};
+
+const EVERYTHING: Listing = Listing { kind: None, ended: true, limit: 0 };
+
+fn after(after: u64) -> Page {
+    Page { after, limit: usize::MAX, scope: Scope::All }
+}
+
+fn records(ledger: &Ledger) -> Vec<Record> {
+    ledger.records(after(0)).unwrap()
+}
+
+fn keyed(mut request: Request, key: &str) -> Request {
+    request.command.key = Some(key.to_owned());
+    request
+}
+
+/// The refusal of a command that must not have been taken.
+fn refusal(answer: Result<Receipt, AppendError>) -> callboard_kernel::RefusalCode {
+    let Err(AppendError::Refused(refusal)) = answer else { panic!("{answer:?}") };
+    refusal.code
+}
+
+/// Makes two tests of each case, one an engine.
+macro_rules! on_both_engines {
+    ($($file:ident: $($case:ident),+;)+) => {
+        mod sqlite {
+            $($(#[test]
+            fn $case() {
+                crate::$file::$case(&crate::shelf::Shelf::files());
+            })+)+
+        }
+
+        mod postgres {
+            $($(#[test]
+            fn $case() {
+                crate::$file::$case(&crate::shelf::Shelf::server());
+            })+)+
+        }
+    };
+}
+
+on_both_engines! {
+    writing:
+        a_run_is_recorded_seen_and_survives_reopening,
+        a_refusal_writes_nothing_and_says_why,
+        a_key_survives_a_restart_and_gives_the_earlier_record,
+        a_write_on_another_version_is_refused_and_names_it,
+        one_bad_command_of_a_batch_does_not_fail_the_others,
+        many_callers_get_gapless_numbers_and_a_clean_log,
+        time_never_runs_backwards_though_a_clock_does,
+        any_text_comes_back_as_it_was,
+        a_caller_waits_when_too_many_commands_wait;
+    rivals:
+        of_many_who_race_on_one_version_exactly_one_wins,
+        keys_hold_across_handles_and_within_a_batch,
+        one_of_two_hosts_wins,
+        nobody_who_follows_misses_a_record,
+        first_starts_do_not_collide,
+        a_held_store_is_waited_for_and_not_for_ever;
+    past:
+        the_past_can_be_asked_for,
+        the_views_can_be_dropped_and_rebuilt,
+        the_views_can_be_rebuilt_while_others_write,
+        what_needs_somebody_comes_first_and_the_oldest_of_it_before_the_rest;
+    proof:
+        what_was_changed_is_found,
+        a_tail_that_was_cut_is_found;
+    exchange:
+        what_was_exported_is_the_same_on_either_engine,
+        a_changed_line_is_named_and_nothing_is_taken,
+        a_record_of_a_newer_program_survives_unread_and_is_built_upon;
+}

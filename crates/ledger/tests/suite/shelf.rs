@@ -1,0 +1,111 @@
+//! Where the stores of a case live: files in a directory, or databases of a throwaway server.
+//!
+//! Invariant: a case asks for stores by name and cannot tell which engine it runs on; what must be done beside the
+//! handle (hold the store, switch its guards off) is done here, as each engine's own clients would do it.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
+use callboard_ledger::{Ledger, Options};
+use rusqlite::Connection;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use crate::cluster::Cluster;
+
+/// A place for stores of one engine.
+pub(crate) struct Shelf {
+    /// Files and keys.
+    directory: TempDir,
+    /// The server and the databases made on it, if the stores are there.
+    server: Option<(Cluster, Mutex<HashSet<String>>)>,
+}
+
+/// The lock of the writers, held by somebody else until this is dropped.
+pub(crate) enum Hold {
+    File(#[expect(dead_code, reason = "it holds by being there")] Connection),
+    Server(#[expect(dead_code, reason = "it holds by being there")] tokio_postgres::Client, Option<Runtime>),
+}
+
+impl Shelf {
+    /// Stores that are files.
+    pub(crate) fn files() -> Self {
+        Self { directory: tempfile::tempdir().unwrap(), server: None }
+    }
+
+    /// Stores on a server.
+    pub(crate) fn server() -> Self {
+        let server = Some((Cluster::start(), Mutex::default()));
+        Self { directory: tempfile::tempdir().unwrap(), server }
+    }
+
+    /// A shelf of the other engine.
+    pub(crate) fn other(&self) -> Self {
+        if self.server.is_some() { Self::files() } else { Self::server() }
+    }
+
+    /// Opens a store, making it if it is not there.
+    pub(crate) fn open(&self, name: &str) -> Ledger {
+        self.open_with(name, Options::default())
+    }
+
+    /// Opens a store that signs its log.
+    pub(crate) fn open_with(&self, name: &str, options: Options) -> Ledger {
+        let key_path = Some(self.directory.path().join(format!("{name}.key")));
+        Ledger::connect(&self.place(name), Options { key_path, ..options }).unwrap()
+    }
+
+    /// Holds the store as another writer would.
+    pub(crate) fn hold(&self, name: &str) -> Hold {
+        if self.server.is_none() {
+            let connection = Connection::open(self.place(name)).unwrap();
+            connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+            return Hold::File(connection);
+        }
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let client = runtime.block_on(async {
+            let url = self.place(name);
+            let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
+            drop(tokio::spawn(connection));
+            client.batch_execute("BEGIN; SELECT pg_advisory_xact_lock(7161124095259533682)").await.unwrap();
+            client
+        });
+        Hold::Server(client, Some(runtime))
+    }
+
+    /// Runs SQL as somebody who has the right to switch the guards off, and does.
+    pub(crate) fn unguarded(&self, name: &str, sql: &str) {
+        if let Some((cluster, _)) = &self.server {
+            cluster.sql(name, &format!("SET session_replication_role = replica; {sql}"));
+            return;
+        }
+        let connection = Connection::open(self.place(name)).unwrap();
+        let mut statement =
+            connection.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").unwrap();
+        let guards = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        let guards: Vec<(String, String)> = guards.collect::<Result<_, _>>().unwrap();
+        let off: String = guards.iter().map(|(name, _)| format!("DROP TRIGGER {name};")).collect();
+        let on: String = guards.iter().map(|(_, made)| format!("{made};")).collect();
+        connection.execute_batch(&format!("BEGIN; {off} {sql}; {on} COMMIT")).unwrap();
+    }
+
+    fn place(&self, name: &str) -> String {
+        let Some((cluster, made)) = &self.server else {
+            return self.directory.path().join(format!("{name}.db")).display().to_string();
+        };
+        let mut made = made.lock().unwrap_or_else(PoisonError::into_inner);
+        if made.insert(name.to_owned()) { cluster.database(name) } else { cluster.url(name) }
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        // Waiting for its threads is not allowed on a thread of another runtime; ending it ends the connection.
+        if let Self::Server(_, runtime) = self
+            && let Some(runtime) = runtime.take()
+        {
+            runtime.shutdown_background();
+        }
+    }
+}
