@@ -28,6 +28,17 @@ mod switched {
         "after_commit",
         "inside_rebuild",
     ];
+    /// The points of the write path on a server, in the order in which a batch passes them.
+    pub const SERVER_POINTS: &[&str] = &[
+        "before_begin",
+        "lock_held",
+        "before_checkpoint",
+        "after_checkpoint",
+        "before_commit",
+        "commit_sent",
+        "after_commit",
+        "inside_rebuild",
+    ];
     /// The point between two steps of a migration, and every few instructions inside of it.
     pub const MIGRATE_POINT: &str = "migrate";
 
@@ -43,7 +54,8 @@ mod switched {
 
     /// Ends the process here if the environment says so.
     pub(crate) fn point(name: &str) {
-        debug_assert!(name == MIGRATE_POINT || WRITE_POINTS.contains(&name), "BUG: nobody ends at {name}");
+        let is_known = [WRITE_POINTS, SERVER_POINTS].iter().any(|points| points.contains(&name));
+        debug_assert!(name == MIGRATE_POINT || is_known, "BUG: nobody ends at {name}");
         static TARGET: OnceLock<Option<(String, u64)>> = OnceLock::new();
         let target = TARGET.get_or_init(|| {
             let text = std::env::var(CRASH_AT).ok()?;
@@ -57,12 +69,21 @@ mod switched {
             std::process::abort();
         }
     }
+
+    /// The same, once what the other futures of this task send has been sent.
+    pub(crate) async fn point_behind(name: &str) {
+        // One turn hands it to the connection, and in the next ones the connection writes it.
+        for _ in 0..4 {
+            tokio::task::yield_now().await;
+        }
+        point(name);
+    }
 }
 
 #[cfg(feature = "mutants")]
-pub use switched::{CRASH_AT, MIGRATE_POINT, VARIABLE, WRITE_POINTS, remove};
+pub use switched::{CRASH_AT, MIGRATE_POINT, SERVER_POINTS, VARIABLE, WRITE_POINTS, remove};
 #[cfg(feature = "mutants")]
-pub(crate) use switched::{point, removed};
+pub(crate) use switched::{point, point_behind, removed};
 
 /// No safeguard is ever removed in this build.
 #[cfg(not(feature = "mutants"))]
@@ -73,3 +94,9 @@ pub(crate) const fn removed(_safeguard: &str) -> bool {
 /// Nothing ends here in this build.
 #[cfg(not(feature = "mutants"))]
 pub(crate) const fn point(_name: &str) {}
+
+/// Nothing ends here in this build.
+#[cfg(not(feature = "mutants"))]
+pub(crate) fn point_behind(_name: &str) -> std::future::Ready<()> {
+    std::future::ready(())
+}

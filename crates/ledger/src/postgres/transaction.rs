@@ -96,10 +96,18 @@ impl Memory {
         let (entities, keys) = within(limit, fetch(session, &wanted)).await??;
         self.warm(jobs, &entities)?;
         let draft = self.judge(jobs, keyed(&keys)?)?;
-        if draft.records().next().is_none() {
+        if draft.records().next().is_none() && mutant::removed("look_before_deciding") {
             return Ok(draft.verdicts);
         }
-        match tokio::time::timeout(limit, self.put(session, &draft)).await {
+        if draft.records().next().is_none() {
+            // Nothing is written that would fail if somebody had been faster, so it has to be looked for: a refusal
+            // rests on where the log ends as much as a record does.
+            let end = within(limit, session.client.query_one(&session.end, &[])).await??;
+            let is_there = columns::seen(&end)?.seq == self.standing.seen.seq;
+            return if is_there { Ok(draft.verdicts) } else { Err(Broken::Overtaken) };
+        }
+        let flight = join(self.put(session, &draft), mutant::point_behind("commit_sent"));
+        match tokio::time::timeout(limit, flight).await.map(|(put, ())| put) {
             Ok(Ok(())) => Ok(draft.verdicts),
             Err(_) => Err(Broken::InFlight(draft.verdicts, SILENCE.to_owned())),
             Ok(Err(error)) if trouble::is_lost(&error) => {
@@ -149,6 +157,7 @@ impl Memory {
         let (begun, end, loaded) = within(limit, look).await?;
         begun?;
         let is_disturbed = self.look(&end?)?;
+        mutant::point("lock_held");
         let (mut entities, keys) = loaded?;
         if is_disturbed {
             (entities, _) = within(limit, fetch(session, &self.wanted(jobs))).await??;
@@ -181,8 +190,9 @@ impl Memory {
                 None => Ok(()),
             }
         };
-        let flight = join3(self.put(session, &draft), sealed, client.batch_execute("COMMIT"));
-        let Ok((put, sealed, committed)) = tokio::time::timeout(limit, flight).await else {
+        let sent = join3(self.put(session, &draft), sealed, client.batch_execute("COMMIT"));
+        let flight = join(sent, mutant::point_behind("commit_sent"));
+        let Ok(((put, sealed, committed), ())) = tokio::time::timeout(limit, flight).await else {
             return Err(Broken::InFlight(draft.verdicts, SILENCE.to_owned()));
         };
         // A commit behind a failed statement rolls back and calls it a success: the first error counts.
@@ -314,6 +324,7 @@ impl Memory {
         if seq - checkpoint < RECORDS_BETWEEN {
             return Ok(None);
         }
+        mutant::point("before_checkpoint");
         let stored = seq - draft.records().count() as u64;
         let rows = session.client.query(&session.hashes, &[&(checkpoint as i64), &(stored as i64)]).await?;
         let mut root = Root::after(root);
@@ -323,7 +334,9 @@ impl Memory {
         for record in draft.records() {
             root.add(record.hash);
         }
-        Ok(Some(seal.sign(seq, at, root.finish())))
+        let checkpoint = seal.sign(seq, at, root.finish());
+        mutant::point("after_checkpoint");
+        Ok(Some(checkpoint))
     }
 }
 

@@ -87,6 +87,7 @@ pub(super) async fn rebuild(place: &Place, folded: Vec<Stored>) -> Result<(), Re
         view.entry(id).or_insert_with(|| Stored::unborn(id)).follow(&record)?;
     }
     client.batch_execute("DELETE FROM entity").await?;
+    mutant::point("inside_rebuild");
     insert(&client, view.values()).await?;
     Ok(client.batch_execute("COMMIT").await?)
 }

@@ -27,11 +27,13 @@ const _: fn(&Cluster) = |cluster| {
     drop(cluster.url(""));
     drop(cluster.psql(&cluster.database(""), &cluster.sql("", "")));
     cluster.crash_and_restart();
+    cluster.copy("", "");
+    drop(cluster.socket());
 };
 
 /// Settings that make a test quick and leave durability alone.
 const SETTINGS: &str = "max_connections = 120\nshared_buffers = 64MB\nlog_min_messages = warning\n\
-     autovacuum_naptime = 5s\nlogging_collector = off\n";
+     autovacuum_naptime = 5s\nlogging_collector = off\nrecovery_init_sync_method = syncfs\n";
 
 impl Cluster {
     /// Starts a cluster that listens on a socket in its own directory and nowhere else.
@@ -115,11 +117,34 @@ impl Cluster {
         }
     }
 
+    /// Makes a database that is a copy of another one, which nobody may use meanwhile.
+    pub(crate) fn copy(&self, from: &str, name: &str) -> String {
+        self.sql("postgres", &format!("CREATE DATABASE {name} TEMPLATE {from}"));
+        self.url(name)
+    }
+
+    /// Where its socket is.
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.path().join(format!(".s.PGSQL.{}", self.port))
+    }
+
     /// Ends the server as a crash would and starts it again.
     pub(crate) fn crash_and_restart(&self) {
+        self.crash();
+        self.start_again();
+    }
+
+    /// Ends the server as a crash would.
+    pub(crate) fn crash(&self) {
+        let data = self.data().display().to_string();
+        self.run("pg_ctl", &["-D", &data, "-w", "-s", "-m", "immediate", "stop"]);
+    }
+
+    /// Starts the server after a crash; it recovers before it answers.
+    pub(crate) fn start_again(&self) {
         let data = self.data().display().to_string();
         let log = format!("{}/log", self.path().display());
-        self.run("pg_ctl", &["-D", &data, "-w", "-s", "-m", "immediate", "-l", &log, "restart"]);
+        self.run("pg_ctl", &["-D", &data, "-w", "-s", "-l", &log, "start"]);
     }
 
     fn data(&self) -> PathBuf {

@@ -73,6 +73,7 @@ on_both_engines! {
         of_many_who_race_on_one_version_exactly_one_wins,
         keys_hold_across_handles_and_within_a_batch,
         one_of_two_hosts_wins,
+        what_another_host_did_counts_at_once,
         nobody_who_follows_misses_a_record,
         first_starts_do_not_collide,
         a_held_store_is_waited_for_and_not_for_ever;

@@ -49,6 +49,19 @@ pub(crate) fn one_of_two_hosts_wins(shelf: &Shelf) {
     }
 }
 
+pub(crate) fn what_another_host_did_counts_at_once(shelf: &Shelf) {
+    let handles = [shelf.open("board"), shelf.open("board")];
+    for round in 0..20 {
+        let send = |at: usize, order| handles[at].append(request(session(round), 0, order));
+        let [born, moved, ended] = whole_run();
+        send(0, born).unwrap();
+        send(1, moved).unwrap();
+        // Neither the taking nor the refusing may rest on what a host remembers.
+        send(0, ended.clone()).unwrap();
+        assert_eq!(refusal(send(1, ended)), RefusalCode::Ended, "round {round}");
+    }
+}
+
 pub(crate) fn keys_hold_across_handles_and_within_a_batch(shelf: &Shelf) {
     let handles = [shelf.open("board"), shelf.open("board")];
     let first = handles[0].append(keyed(request(session(1), 0, create("a")), "start")).unwrap();
