@@ -3,6 +3,7 @@
 //! Invariant: every acknowledged record is there with its hash, the log has no gap, verify and the database's own
 //! check are clean, the views are what folding the log gives, and the next append works.
 
+use std::fmt::Debug;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -18,8 +19,16 @@ pub(crate) fn open(store: &Path) -> Result<Ledger> {
     Ledger::open(store, Options::default()).context("the store does not open")
 }
 
-/// Everything that must hold of the store as a whole.
+/// Everything that must hold of a store that is a file.
 pub(crate) fn check_whole(ledger: &Ledger) -> Result<()> {
+    check_views(ledger, || views(ledger.path()))
+}
+
+/// Everything that must hold of a store as a whole; `views` are its view rows, as its database has them.
+pub(crate) fn check_views<V: PartialEq + Debug>(
+    ledger: &Ledger,
+    views: impl Fn() -> Result<Vec<V>>,
+) -> Result<()> {
     if let Some(problem) = ledger.integrity().context("the database cannot be checked")? {
         bail!("the database is not sound: {problem}");
     }
@@ -27,9 +36,9 @@ pub(crate) fn check_whole(ledger: &Ledger) -> Result<()> {
     if let Some(problem) = report.problems.first() {
         bail!("verify found {} problems, the first: {problem:?}", report.problems.len());
     }
-    let stored = views(ledger.path())?;
+    let stored = views()?;
     ledger.rebuild().context("the views could not be rebuilt")?;
-    let rebuilt = views(ledger.path())?;
+    let rebuilt = views()?;
     if let Some((was, is)) = stored.iter().zip(&rebuilt).find(|(was, is)| was != is) {
         bail!("a stored view is not the rebuilt one: {was:?} and {is:?}");
     }

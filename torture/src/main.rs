@@ -6,6 +6,8 @@
 
 mod aftermath;
 mod belief;
+#[path = "../../crates/ledger/tests/common/cluster.rs"]
+mod cluster;
 mod commands;
 mod crash;
 mod crashpoints;
@@ -17,10 +19,13 @@ mod list;
 mod migrate;
 mod model;
 mod mutants;
+mod nemesis;
+mod pg_model;
 mod powerloss;
 mod process;
 mod processes;
 mod scene;
+mod stage;
 mod tamper;
 mod vfs;
 mod wild;

@@ -14,11 +14,10 @@ use anyhow::{Result, bail};
 use callboard_ledger::{Ledger, Listing, Page, Scope};
 use uuid::Uuid;
 
-use crate::aftermath;
 use crate::belief::{Answers, Believed, Expected, Sequence};
 use crate::dice::Dice;
 use crate::driver::{Plan, Tally, Torture};
-use crate::scene::Scene;
+use crate::stage::Stage;
 use crate::wild::Wild;
 
 pub(crate) const TORTURE: Torture = Torture {
@@ -47,13 +46,21 @@ fn run(plan: &Plan) -> Tally {
     let mut first = 0;
     while first < sequences && tally.failures.is_empty() {
         let last = (first + STORE).min(sequences);
-        if let Err(error) = one_store(plan, &wild, first..last, &mut tally, &mut answers) {
+        let done = Stage::file()
+            .and_then(|stage| one_store(plan, &wild, stage, first..last, &mut tally, &mut answers));
+        if let Err(error) = done {
             tally.failures.push(format!("{error:#}"));
         }
         first = last;
     }
-    tally.notes.push(format!("{} commands: {answers}", sequences * LENGTH));
+    note(&mut tally, first, "SQLite", answers);
     tally
+}
+
+/// Says how much was run, and where.
+pub(crate) fn note(tally: &mut Tally, sequences: u64, engine: &str, answers: Answers) {
+    let commands = sequences * LENGTH;
+    tally.notes.push(format!("{sequences} sequences on {engine}, {commands} commands: {answers}"));
 }
 
 /// What the threads of one store share.
@@ -73,18 +80,19 @@ struct Done {
     answers: Answers,
 }
 
-fn one_store(
+/// Runs these sequences on one fresh store.
+pub(crate) fn one_store(
     plan: &Plan,
     wild: &Wild,
+    mut stage: Stage<'_>,
     numbers: std::ops::Range<u64>,
     tally: &mut Tally,
     answers: &mut Answers,
 ) -> Result<()> {
-    let mut scene = Scene::new()?;
     let shared = Shared {
         wild,
         seed: plan.seed,
-        ledgers: [aftermath::open(&scene.store())?, aftermath::open(&scene.store())?],
+        ledgers: [stage.open()?, stage.open()?],
         next: AtomicU64::new(numbers.start),
         last: numbers.end,
         done: Mutex::default(),
@@ -102,13 +110,16 @@ fn one_store(
     drop(ledgers);
     tally.passed += (numbers.end - numbers.start) - done.differences.len() as u64;
     let compared = if done.differences.is_empty() {
-        aftermath::open(&scene.store()).and_then(|ledger| compare(&ledger, done.believed))
+        stage.open().and_then(|ledger| {
+            compare(&ledger, done.believed)?;
+            stage.check_whole(&ledger)
+        })
     } else {
         Ok(())
     };
-    tally.trial(compared, || scene.keep(plan));
+    tally.trial(compared, || stage.keep(plan));
     if !done.differences.is_empty() {
-        let kept = scene.keep(plan);
+        let kept = stage.keep(plan);
         tally.failures.extend(done.differences.iter().map(|difference| format!("{difference}; {kept}")));
     }
     Ok(())
@@ -218,5 +229,5 @@ fn compare(ledger: &Ledger, believed: Vec<Believed>) -> Result<()> {
     if stored.len() != by_id.len() {
         bail!("the model has {} entities, the store {}", by_id.len(), stored.len());
     }
-    aftermath::check_whole(ledger)
+    Ok(())
 }
