@@ -26,6 +26,8 @@ enum Work {
     Cargo(&'static [&'static str]),
     /// Cargo with tools that may have to be installed first.
     Nextest(&'static [&'static str]),
+    /// Cargo with a PostgreSQL server that may have to be installed first.
+    WithServer(&'static [&'static str]),
     InProcess(fn(&Path) -> Result<()>),
 }
 
@@ -41,11 +43,11 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "doc", work: Work::Cargo(&["test", "--doc", "--workspace", "--locked"]) },
     Step {
         name: "torture",
-        work: Work::Cargo(&["run", "--quiet", "--locked", "-p", "callboard-torture", "--", "all"]),
+        work: Work::WithServer(&["run", "--quiet", "--locked", "-p", "callboard-torture", "--", "all"]),
     },
     Step {
         name: "mutants",
-        work: Work::Cargo(&["run", "--quiet", "--locked", "-p", "callboard-torture", "--", "mutants"]),
+        work: Work::WithServer(&["run", "--quiet", "--locked", "-p", "callboard-torture", "--", "mutants"]),
     },
     Step { name: "nextest", work: Work::Nextest(&["nextest", "run", "--workspace", "--locked"]) },
 ];
@@ -78,7 +80,9 @@ pub(crate) fn run(steps: &[&Step], root: &Path) -> Result<()> {
 impl Step {
     fn describe(&self) -> String {
         match self.work {
-            Work::Cargo(arguments) | Work::Nextest(arguments) => format!("cargo {}", arguments.join(" ")),
+            Work::Cargo(arguments) | Work::Nextest(arguments) | Work::WithServer(arguments) => {
+                format!("cargo {}", arguments.join(" "))
+            }
             Work::InProcess(_) => format!("cargo xtask test {}", self.name),
         }
     }
@@ -87,8 +91,12 @@ impl Step {
         match self.work {
             Work::Cargo(arguments) => cargo::run(root, arguments),
             Work::Nextest(arguments) => {
-                let variables = provision::run(root)?;
+                let variables = provision::nextest(root)?;
                 cargo::run_with(root, arguments, &variables)
+            }
+            Work::WithServer(arguments) => {
+                provision::postgresql()?;
+                cargo::run(root, arguments)
             }
             Work::InProcess(check) => check(root),
         }
@@ -138,6 +146,13 @@ mod tests {
         let (times, outcome) = until_failure(&steps, |_| Ok(()));
         assert!(outcome.is_ok());
         assert_eq!(times.len(), STEPS.len());
+    }
+
+    #[test]
+    fn what_needs_a_server_gets_one_before_it_starts() {
+        let provided = |step: &&Step| matches!(step.work, Work::Nextest(_) | Work::WithServer(_));
+        let names: Vec<&str> = STEPS.iter().filter(provided).map(|step| step.name).collect();
+        assert_eq!(names, ["torture", "mutants", "nextest"]);
     }
 
     #[test]

@@ -16,8 +16,8 @@ const CODEX: &str = "@openai/codex";
 const CODEX_VERSION: &str = "0.166.0";
 
 /// Has everything at hand that `cargo nextest run` will ask for; the variables that tell the tests where it is.
-pub(crate) fn run(root: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
-    nextest(root)?;
+pub(crate) fn nextest(root: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
+    runner(root)?;
     postgresql()?;
     let codex = codex(&cargo::target_directory(root)?.join("agents"))?;
     Ok(codex.map(|program| ("CALLBOARD_CODEX", program)).into_iter().collect())
@@ -73,7 +73,7 @@ fn succeeds(program: &str, arguments: &[&str]) -> bool {
     Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success())
 }
 
-fn nextest(root: &Path) -> Result<()> {
+fn runner(root: &Path) -> Result<()> {
     if cargo::succeeds(root, &["nextest", "--version"])? {
         return Ok(());
     }
@@ -82,7 +82,7 @@ fn nextest(root: &Path) -> Result<()> {
 }
 
 /// A server for throwaway clusters; whatever cluster the distribution starts by itself is left alone.
-fn postgresql() -> Result<()> {
+pub(crate) fn postgresql() -> Result<()> {
     if has_server(&places()) {
         return Ok(());
     }
