@@ -255,6 +255,58 @@ fn carry(mut client: UnixStream, mut server: UnixStream, way: &Mutex<Way>, late:
 }
 
 #[test]
+fn a_server_that_lets_in_and_says_nothing_is_not_waited_for_for_ever() {
+    let cluster = Cluster::start();
+    let proxy = tempfile::tempdir().unwrap();
+    let listener = UnixListener::bind(proxy.path().join(".s.PGSQL.5432")).unwrap();
+    cluster.database("silent");
+    let url = format!("postgres:///silent?user=postgres&host={}", proxy.path().display());
+    let silence = Arc::new(AtomicBool::new(false));
+    let is_silent = Arc::clone(&silence);
+    let (server, carried) = (cluster.path().join(".s.PGSQL.5432"), Arc::new(Mutex::new(Vec::new())));
+    let carrying = Arc::clone(&carried);
+    std::thread::spawn(move || {
+        let mut held = Vec::new();
+        for client in listener.incoming().flatten() {
+            if is_silent.load(Ordering::SeqCst) {
+                held.push(client);
+                continue;
+            }
+            let server = UnixStream::connect(&server).unwrap();
+            for stream in [&client, &server] {
+                carrying.lock().unwrap().push(stream.try_clone().unwrap());
+            }
+            let (mut requests, mut to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+            std::thread::spawn(move || std::io::copy(&mut requests, &mut to));
+            let (mut answers, mut to) = (server, client);
+            std::thread::spawn(move || std::io::copy(&mut answers, &mut to));
+        }
+    });
+    let options = Options { busy_wait: Duration::from_millis(100), ..Options::default() };
+    let ledger = Ledger::connect(&url, options).unwrap();
+    ledger.append(request(session(1), 0, create("a"))).unwrap();
+    silence.store(true, Ordering::SeqCst);
+    for stream in carried.lock().unwrap().drain(..) {
+        drop(stream.shutdown(std::net::Shutdown::Both));
+    }
+    let (sender, told) = std::sync::mpsc::channel();
+    let asking = ledger.clone();
+    std::thread::spawn(move || {
+        let written = asking.append(request(session(2), 0, create("b")));
+        let is_told = matches!(written, Err(AppendError::Fault(Fault::ReadOnly(_))));
+        sender.send((is_told, asking.head().is_err())).unwrap();
+    });
+    assert_eq!(
+        told.recv_timeout(Duration::from_secs(40)),
+        Ok((true, true)),
+        "both are told that it is not there"
+    );
+    silence.store(false, Ordering::SeqCst);
+    ledger.append(request(session(2), 0, create("b"))).unwrap();
+    assert_eq!(ledger.head().unwrap(), 2);
+}
+
+#[test]
 fn an_encrypted_connection_is_made_only_to_the_server_it_means() {
     let port = match TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()) {
         Ok(address) => address.port(),

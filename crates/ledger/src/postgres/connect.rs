@@ -130,6 +130,11 @@ impl Place {
         self.statement_max() + CONNECT_MAX
     }
 
+    /// A server that has not let a session in by then will not: its socket may be there long before or after it is.
+    pub(super) fn open_max(&self) -> Duration {
+        self.busy_wait + CONNECT_MAX
+    }
+
     pub(super) fn server(&self, source: tokio_postgres::Error) -> OpenError {
         OpenError::Server { store: self.shown.clone(), source: Box::new(source) }
     }

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use callboard_kernel::{EntityId, Moment};
 use callboard_lifecycle::{Kind, Words};
 use deadpool_postgres::{
-    Client, ClientWrapper, Hook, HookError, Manager, ManagerConfig, Pool, PoolError, RecyclingMethod, Runtime,
+    Client, ClientWrapper, Hook, HookError, Manager, ManagerConfig, Pool, PoolError, RecyclingMethod,
+    Runtime, TimeoutType,
 };
 use tokio_postgres::IsolationLevel;
 use uuid::Uuid;
@@ -57,6 +58,7 @@ impl Reader {
             .max_size(CONNECTIONS_MAX)
             .runtime(Runtime::Tokio1)
             .wait_timeout(Some(place.answer_max()))
+            .create_timeout(Some(place.open_max()))
             .post_create(settle)
             .build()
             .map_err(|error| fail(std::io::Error::other(error)))?;
@@ -116,6 +118,7 @@ impl Reader {
 fn is_lost(error: &ReadError) -> bool {
     matches!(error, ReadError::Postgres(error) if trouble::is_lost(error))
         || matches!(error, ReadError::Pool(PoolError::Backend(error)) if trouble::may_come_back(error))
+        || matches!(error, ReadError::Pool(PoolError::Timeout(TimeoutType::Create)))
 }
 
 fn limit(limit: usize) -> i64 {

@@ -9,6 +9,7 @@ use tokio_postgres::{Client, Statement};
 
 use super::columns::{self, Touch};
 use super::connect::{Place, Role};
+use super::trouble::SILENCE;
 use super::{schema, trouble};
 
 /// A connection that can write.
@@ -34,7 +35,12 @@ pub(super) struct Backend {
 }
 
 impl Session {
+    /// A session, unless the server is silent.
     pub(super) async fn open(place: &Place) -> Result<Self, Refused> {
+        tokio::time::timeout(place.open_max(), Self::begin(place)).await.unwrap_or(Err(Refused::Silent))
+    }
+
+    async fn begin(place: &Place) -> Result<Self, Refused> {
         let client = place.connect(Role::Writer).await?;
         let format = schema::format(&client).await?;
         if format != schema::FORMAT {
@@ -77,6 +83,8 @@ impl Session {
 pub(super) enum Refused {
     /// The server said no, or was not there.
     Server(tokio_postgres::Error),
+    /// The server took the connection and did not answer in time.
+    Silent,
     /// The store has become another program's.
     Format(String),
 }
@@ -92,6 +100,7 @@ impl Refused {
     pub(super) fn may_come_back(&self) -> bool {
         match self {
             Self::Server(error) => trouble::may_come_back(error),
+            Self::Silent => true,
             Self::Format(_) => false,
         }
     }
@@ -99,6 +108,7 @@ impl Refused {
     pub(super) fn text(&self) -> String {
         match self {
             Self::Server(error) => trouble::chain(error),
+            Self::Silent => SILENCE.to_owned(),
             Self::Format(text) => text.clone(),
         }
     }

@@ -18,7 +18,7 @@ use super::columns::{self, BEGIN, Touch};
 use super::rows::{Rows, ViewRow, Written};
 use super::session::Session;
 use super::text;
-use super::trouble::{self, Trouble};
+use super::trouble::{self, SILENCE, Trouble};
 use crate::batch::{HOT_MAX, Judged, Seen, Standing, Verdict};
 use crate::checkpoint::{Checkpoint, RECORDS_BETWEEN, Root, Seal};
 use crate::error::ReadError;
@@ -366,8 +366,6 @@ impl Draft {
         })
     }
 }
-
-const SILENCE: &str = "the server did not answer in time";
 
 /// A server that keeps silent is as good as gone.
 async fn within<T>(limit: Duration, flight: impl Future<Output = T>) -> Result<T, Broken> {

@@ -9,6 +9,9 @@ use tokio_postgres::error::{Severity, SqlState};
 
 use crate::error::{Fault, ReadError};
 
+/// What is said of a server that is as good as gone.
+pub(super) const SILENCE: &str = "the server did not answer in time";
+
 /// What became of an attempt that did not end well.
 pub(super) enum Trouble {
     /// It collided with another transaction and may be tried again.

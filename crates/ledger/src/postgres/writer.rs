@@ -12,7 +12,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::connect::Place;
 use super::session::{Backend, Patience, Refused, Session};
 use super::transaction::{Broken, Memory};
-use super::trouble::{self, Trouble};
+use super::trouble::{self, SILENCE, Trouble};
 use super::{fence, schema};
 use crate::batch::Verdict;
 use crate::checkpoint::Seal;
@@ -147,11 +147,14 @@ impl Writer {
         self.reach(&mut patience).map_err(|refused| refused.text())?;
         let Some(session) = &self.session else { unreachable!("BUG: it was reached above") };
         let range = (first.record.seq, last.record.seq);
-        let found = self.runtime.block_on(fence::hashes(session, lost, range, &mut patience));
-        let found = found.map_err(|error| {
-            self.session = None;
-            trouble::chain(&error)
-        })?;
+        let asking = fence::hashes(session, lost, range, &mut patience);
+        let limit = self.place.answer_max();
+        let found = self.runtime.block_on(async { tokio::time::timeout(limit, asking).await });
+        let found = match found {
+            Ok(found) => found.map_err(|error| trouble::chain(&error)),
+            Err(_) => Err(SILENCE.to_owned()),
+        };
+        let found = found.inspect_err(|_| self.session = None)?;
         // A transaction is there whole or not at all.
         let is_there = |receipt: &Receipt| found.get(&receipt.record.seq) == Some(&receipt.record.hash);
         Ok(if written().all(is_there) { Found::All } else { Found::None })
