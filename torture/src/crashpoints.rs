@@ -1,24 +1,26 @@
-//! `crashpoints`: a script of every sort of command, ended at every point of the write path, one after the other.
+//! `crashpoints`: scripts of every sort of command, ended at every point of the write path, one after the other.
 //!
 //! Invariant: for each point and each time it is passed, what was acknowledged is there, the store is whole, and the
 //! same script sent again ends with exactly the log of a run without a crash: nothing twice, nothing missing. A
-//! point that the script never passes is a failure. A full run has a script of 160 steps, CI one of 24.
-//! Deliberately absent: kills between the points; `crash` has those.
+//! point that no script passes is a failure. Deliberately absent: kills between the points; `crash` has those.
 
+mod script;
+
+use std::collections::HashMap;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use callboard_kernel::RefusalCode;
-use callboard_ledger::{AppendError, Ledger, Receipt, Request, mutant};
-use callboard_lifecycle::session::SessionState;
+use callboard_ledger::mutant;
 
 use crate::aftermath;
-use crate::commands::{create, go, keyed, observe, request, session};
+use crate::cluster::Cluster;
+use crate::commands::{create, request, session};
 use crate::driver::{Plan, Tally, Torture};
 use crate::process::{self, Ack, say};
-use crate::scene::Scene;
+use crate::stage::Stage;
+use script::{Script, Sort};
 
 pub(crate) const TORTURE: Torture = Torture {
     name: "crashpoints",
@@ -30,46 +32,85 @@ pub(crate) const TORTURE: Torture = Torture {
 
 /// Records that are there before the script, so that a short one passes a checkpoint too.
 const BEFORE: u64 = 250;
+const BATCH_MAX: usize = 512;
+
+/// The scripts for SQLite, and how many steps each has.
+fn on_sqlite(plan: &Plan) -> Vec<Script> {
+    used(&[
+        (Sort::Single, 1, BATCH_MAX, plan.choose(160, 16, 8)),
+        (Sort::Single, 2, BATCH_MAX, plan.choose(48, 0, 0)),
+        (Sort::Burst, 1, BATCH_MAX, plan.choose(30, 3, 0)),
+        (Sort::Burst, 1, 2, plan.choose(15, 0, 0)),
+        (Sort::Burst, 2, 4, plan.choose(15, 0, 0)),
+    ])
+}
+
+/// The same for PostgreSQL, where one handle and two take different ways to a commit. The safeguards that can be
+/// removed are of the other engine, so a mutant needs none of these.
+fn on_postgres(plan: &Plan) -> Vec<Script> {
+    used(&[
+        (Sort::Single, 1, BATCH_MAX, plan.choose(48, 8, 0)),
+        (Sort::Single, 2, BATCH_MAX, plan.choose(32, 0, 0)),
+        (Sort::Burst, 1, BATCH_MAX, plan.choose(15, 0, 0)),
+        (Sort::Burst, 2, 2, plan.choose(10, 2, 0)),
+    ])
+}
+
+/// The scripts that have any steps.
+fn used(scripts: &[(Sort, u64, usize, u64)]) -> Vec<Script> {
+    let script = |&(sort, handles, batch_max, steps)| Script { sort, steps, handles, batch_max };
+    scripts.iter().map(script).filter(|script| script.steps > 0).collect()
+}
 
 fn run(plan: &Plan) -> Tally {
     let mut tally = Tally::default();
-    let steps = plan.choose(160, 24, 8);
-    if let Err(error) = every_point(plan, steps, &mut tally) {
-        tally.failures.push(format!("{error:#}"));
+    let pristine = Stage::file();
+    let outcome = pristine
+        .and_then(|pristine| engine(plan, &pristine, mutant::WRITE_POINTS, &on_sqlite(plan), &mut tally));
+    if let Err(error) = outcome {
+        tally.failures.push(format!("on SQLite: {error:#}"));
+    }
+    let scripts = on_postgres(plan);
+    if scripts.is_empty() {
+        return tally;
+    }
+    let cluster = Cluster::start();
+    let outcome = Stage::fresh(&cluster, "pristine")
+        .and_then(|pristine| engine(plan, &pristine, mutant::SERVER_POINTS, &scripts, &mut tally));
+    if let Err(error) = outcome {
+        tally.failures.push(format!("on PostgreSQL: {error:#}"));
     }
     tally
 }
 
-fn every_point(plan: &Plan, steps: u64, tally: &mut Tally) -> Result<()> {
-    let pristine = Scene::new()?;
-    prepare(&pristine.store())?;
-    let undisturbed = Scene::new()?;
-    undisturbed.fill_from(&pristine.store())?;
-    let head = {
-        let ledger = aftermath::open(&undisturbed.store())?;
-        script(&ledger, steps, |_| {}).context("the script does not run even without a crash")?;
-        ledger.head()?
-    };
-    for point in mutant::WRITE_POINTS {
-        let mut passed = 0;
-        loop {
-            let mut scene = Scene::new()?;
-            scene.fill_from(&pristine.store())?;
-            let crash_at = format!("{point}:{}", passed + 1);
-            match one_crash(plan, &scene.store(), steps, &crash_at, head) {
-                Ok(Ended::Whole) => break,
-                Ok(Ended::Crashed) => tally.passed += 1,
-                Err(error) => {
-                    tally.failures.push(format!("{crash_at}: {error:#}; {}", scene.keep(plan)));
-                    if plan.mutant.is_some() || tally.failures.len() > FAILURES_MAX {
-                        return Ok(());
-                    }
-                }
+/// Runs every script on one engine, and ends it everywhere.
+fn engine(
+    plan: &Plan,
+    pristine: &Stage<'_>,
+    points: &[&str],
+    scripts: &[Script],
+    tally: &mut Tally,
+) -> Result<()> {
+    prepare(pristine)?;
+    let mut passed: HashMap<&str, u64> = HashMap::new();
+    for (number, script) in scripts.iter().enumerate() {
+        let undisturbed = pristine.copy(&format!("undisturbed_{number}"))?;
+        script
+            .run(&undisturbed.store(), &undisturbed.key(), |_| {})
+            .context("the script does not run even without a crash")?;
+        let head = undisturbed.open()?.head()?;
+        for point in points {
+            let crashes = every_pass(plan, pristine, *script, point, head, tally)?;
+            *passed.entry(point).or_default() += crashes;
+            if !tally.failures.is_empty() && (plan.mutant.is_some() || tally.failures.len() > FAILURES_MAX) {
+                return Ok(());
             }
-            passed += 1;
         }
-        tally.notes.push(format!("{point}: {passed} crashes"));
-        tally.check(passed > 0, || format!("the script never passes {point}"));
+    }
+    let told: Vec<String> = points.iter().map(|point| format!("{point} {}", passed[point])).collect();
+    tally.notes.push(format!("{}: {}", pristine.engine(), told.join(", ")));
+    for point in points {
+        tally.check(passed[point] > 0, || format!("no script passes {point} on {}", pristine.engine()));
     }
     Ok(())
 }
@@ -77,14 +118,45 @@ fn every_point(plan: &Plan, steps: u64, tally: &mut Tally) -> Result<()> {
 /// More of them would say nothing new.
 const FAILURES_MAX: usize = 20;
 
+/// Ends the script at one point, each time it passes it; gives back how often that was.
+fn every_pass(
+    plan: &Plan,
+    pristine: &Stage<'_>,
+    script: Script,
+    point: &str,
+    head: u64,
+    tally: &mut Tally,
+) -> Result<u64> {
+    let mut passed = 0;
+    loop {
+        let mut stage = pristine.copy("crashed")?;
+        let crash_at = format!("{point}:{}", passed + 1);
+        match one_crash(plan, &stage, script, &crash_at, head) {
+            Ok(Ended::Whole) => return Ok(passed),
+            Ok(Ended::Crashed) => tally.passed += 1,
+            Err(error) => {
+                let what = format!("{} {crash_at} of {script:?}", stage.engine());
+                tally.failures.push(format!("{what}: {error:#}; {}", stage.keep(plan)));
+                if plan.mutant.is_some() || tally.failures.len() > FAILURES_MAX {
+                    return Ok(passed);
+                }
+            }
+        }
+        passed += 1;
+    }
+}
+
 /// How the child ended.
 enum Ended {
     Crashed,
     Whole,
 }
 
-fn one_crash(plan: &Plan, store: &Path, steps: u64, crash_at: &str, head: u64) -> Result<Ended> {
-    let mut command = process::child("crashpoints", store, &[steps.to_string()], plan)?;
+fn one_crash(plan: &Plan, stage: &Stage<'_>, script: Script, crash_at: &str, head: u64) -> Result<Ended> {
+    let (store, key) = (stage.store(), stage.key());
+    let mut arguments = vec![key.display().to_string()];
+    arguments.extend(script.arguments());
+    let mut command = process::child("crashpoints", Path::new(&store), &arguments, plan)?;
     command.env(mutant::CRASH_AT, crash_at);
     let (status, said) = process::run(command)?;
     if let Some(trouble) = said.trouble.first() {
@@ -96,16 +168,16 @@ fn one_crash(plan: &Plan, store: &Path, steps: u64, crash_at: &str, head: u64) -
     if status.signal() != Some(SIGABRT) {
         bail!("the child did not end at the point but with {status}");
     }
-    let ledger = aftermath::open(store)?;
+    let ledger = stage.open()?;
     aftermath::check_acks(&ledger, 0, &said.acks)?;
-    aftermath::check_whole(&ledger)?;
-    script(&ledger, steps, |_| {}).context("the script sent again")?;
+    stage.check_whole(&ledger)?;
+    script.run(&store, &key, |_| {}).context("the script sent again")?;
     let again = ledger.head()?;
     if again != head {
         bail!("sent again, the script ends at record {again} instead of {head}");
     }
     aftermath::check_next(&ledger, u128::MAX)?;
-    aftermath::check_whole(&ledger)?;
+    stage.check_whole(&ledger)?;
     Ok(Ended::Crashed)
 }
 
@@ -113,8 +185,8 @@ fn one_crash(plan: &Plan, store: &Path, steps: u64, crash_at: &str, head: u64) -
 const SIGABRT: i32 = 6;
 
 /// A store with a few records fewer than a checkpoint needs.
-fn prepare(store: &Path) -> Result<()> {
-    let ledger = aftermath::open(store)?;
+fn prepare(stage: &Stage<'_>) -> Result<()> {
+    let ledger = stage.open()?;
     let tickets: Vec<_> = (0..BEFORE)
         .map(|number| ledger.submit(request(session(u128::from(number) << 32), 0, create("before"))))
         .collect();
@@ -125,61 +197,13 @@ fn prepare(store: &Path) -> Result<()> {
 }
 
 fn child(arguments: &[String]) -> ExitCode {
-    let [store, steps] = arguments else { return ExitCode::from(2) };
-    let (store, Ok(steps)) = (PathBuf::from(store), steps.parse::<u64>()) else { return ExitCode::from(2) };
-    let ran =
-        aftermath::open(&store).and_then(|ledger| script(&ledger, steps, |receipt| Ack::tell(receipt, "")));
-    match ran {
+    let [store, key, script @ ..] = arguments else { return ExitCode::from(2) };
+    let Some(script) = Script::parse(script) else { return ExitCode::from(2) };
+    match script.run(store, &PathBuf::from(key), |receipt| Ack::tell(receipt, "")) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             say(&format!("! {error:#}"));
             ExitCode::FAILURE
         }
     }
-}
-
-/// Steps of every sort in turn. All are keyed or refused, so that sending the script twice is sending it once.
-fn script(ledger: &Ledger, steps: u64, each: impl Fn(&Receipt)) -> Result<()> {
-    for step in 0..steps {
-        let round = u128::from(step / SORTS) + 1;
-        let named = |part: u64, order| {
-            keyed(request(session(round), step as i64, order), format!("step {step} part {part}"))
-        };
-        match step % SORTS {
-            0 => taken(ledger, named(0, create("a run")), &each)?,
-            1 => taken(ledger, named(0, go(SessionState::Running, "run.started.ok")), &each)?,
-            2 => taken(ledger, named(0, observe("beats", step as i64)), &each)?,
-            3 => {
-                let mut conditional = named(0, observe("beats", step as i64));
-                conditional.command.if_version = Some(3);
-                taken(ledger, conditional, &each)?;
-            }
-            4 => {
-                let tickets: Vec<_> =
-                    (0..3).map(|part| ledger.submit(named(part, observe("part", part as i64)))).collect();
-                for ticket in tickets {
-                    each(&ticket.wait().context("one of a batch")?);
-                }
-            }
-            5 => {
-                let stale = request(session(round), step as i64, create("again"));
-                match ledger.append(stale) {
-                    Err(AppendError::Refused(refusal)) if refusal.code == RefusalCode::Exists => {}
-                    other => bail!("a second creation was answered with {other:?}"),
-                }
-            }
-            6 => taken(ledger, named(0, go(SessionState::Completed, "run.completed.ok")), &each)?,
-            _ => ledger.rebuild()?,
-        }
-    }
-    Ok(())
-}
-
-/// Sorts of steps in the script.
-const SORTS: u64 = 8;
-
-fn taken(ledger: &Ledger, request: Request, each: impl Fn(&Receipt)) -> Result<()> {
-    let what = format!("{:?} of {}", request.command.key, request.command.entity);
-    each(&ledger.append(request).with_context(|| format!("{what} was not taken"))?);
-    Ok(())
 }

@@ -83,7 +83,7 @@ fn suffer(
     for (number, way) in ways.iter().enumerate() {
         let busy_wait = if number % 2 == 1 { IMPATIENT } else { Options::default().busy_wait };
         // All hosts of a board sign with one key.
-        let key_path = Some(stage.scene.path().join("ledger.db.key"));
+        let key_path = Some(stage.key());
         let options = Options { busy_wait, key_path, ..Options::default() };
         hosts.push(Ledger::connect(&way.url("nemesis"), options).context("a host does not open")?);
     }

@@ -4,6 +4,7 @@
 //! so what is kept of a failure there is its log as an export.
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use callboard_ledger::{Ledger, Options, Range};
@@ -11,7 +12,7 @@ use callboard_ledger::{Ledger, Options, Range};
 use crate::aftermath;
 use crate::cluster::Cluster;
 use crate::driver::Plan;
-use crate::scene::Scene;
+use crate::scene::{Scene, with_suffix};
 
 /// The place of one store.
 pub(crate) struct Stage<'a> {
@@ -38,6 +39,19 @@ impl<'a> Stage<'a> {
         Self::database(cluster, name, cluster.database(name))
     }
 
+    /// A copy of this store, which nobody may have open.
+    pub(crate) fn copy(&self, name: &str) -> Result<Self> {
+        let Some(database) = &self.database else {
+            let copy = Self::file()?;
+            copy.scene.fill_from(&self.scene.store())?;
+            return Ok(copy);
+        };
+        let url = database.cluster.copy(&database.name, name);
+        let copy = Self::database(database.cluster, name, url)?;
+        std::fs::copy(self.key(), copy.key()).context("failed to copy the key")?;
+        Ok(copy)
+    }
+
     fn database(cluster: &'a Cluster, name: &str, url: String) -> Result<Self> {
         let database = Some(Database { cluster, name: name.to_owned(), url });
         Ok(Self { scene: Scene::new()?, database })
@@ -51,9 +65,19 @@ impl<'a> Stage<'a> {
         }
     }
 
+    /// The key that signs its checkpoints.
+    pub(crate) fn key(&self) -> PathBuf {
+        with_suffix(&self.scene.store(), ".key")
+    }
+
+    /// The engine, for people.
+    pub(crate) const fn engine(&self) -> &'static str {
+        if self.database.is_some() { "PostgreSQL" } else { "SQLite" }
+    }
+
     /// Opens the store as its next user would.
     pub(crate) fn open(&self) -> Result<Ledger> {
-        let key_path = Some(self.scene.path().join("ledger.db.key"));
+        let key_path = Some(self.key());
         Ledger::connect(&self.store(), Options { key_path, ..Options::default() })
             .context("the store does not open")
     }
@@ -82,5 +106,12 @@ impl<'a> Stage<'a> {
         let mut file = std::fs::File::create(self.scene.path().join("log.jsonl"))?;
         self.open()?.export(Range::ALL, &mut |line| writeln!(file, "{line}"))?;
         Ok(())
+    }
+}
+
+impl Drop for Database<'_> {
+    fn drop(&mut self) {
+        // A server that is gone has no database left either.
+        drop(self.cluster.psql("postgres", &format!("DROP DATABASE {} WITH (FORCE)", self.name)));
     }
 }

@@ -53,8 +53,8 @@ pub(crate) struct Faults {
 
 /// The entity that all of them write to.
 pub(crate) const SHARED: u128 = u128::MAX - 1;
-/// A command that is not answered by then is a failure.
-const ANSWER_MAX: Duration = Duration::from_secs(60);
+/// A command that is not answered by then is a failure. A server may take a minute to end, and longer to recover.
+const ANSWER_MAX: Duration = Duration::from_secs(150);
 /// Of the commands of a caller, each of this many has no key.
 const KEYLESS: u64 = 5;
 
