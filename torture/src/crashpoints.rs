@@ -52,7 +52,7 @@ fn on_postgres(plan: &Plan) -> Vec<Script> {
         (Sort::Single, 1, BATCH_MAX, plan.choose(48, 8, 0)),
         (Sort::Single, 2, BATCH_MAX, plan.choose(32, 0, 0)),
         (Sort::Burst, 1, BATCH_MAX, plan.choose(15, 0, 0)),
-        (Sort::Burst, 2, 2, plan.choose(10, 2, 0)),
+        (Sort::Burst, 2, 2, plan.choose(10, 0, 0)),
     ])
 }
 
