@@ -134,9 +134,20 @@ const DESCRIPTORS_MAX: u64 = 65_536;
 /// What we or who started us ignore, the child does not. The standard library empties the mask.
 #[expect(unsafe_code, reason = "dispositions can only be set through an unsafe function")]
 fn default_signals() {
+    // The kernel's own structure, which is all zeros for the default: handler, flags, restorer and mask.
+    let default = [0u64; 8];
     for signal in 1..=64 {
-        // SAFETY: the default disposition runs no code. The numbers the C library keeps for itself are refused.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
+        // SAFETY: the default disposition runs no code, and the structure is larger than the kernel reads. The C
+        // library's own function would refuse two of the numbers, which others have been seen to leave ignored.
+        unsafe {
+            libc::syscall(
+                libc::SYS_rt_sigaction,
+                signal,
+                default.as_ptr(),
+                std::ptr::null_mut::<u64>(),
+                size_of::<u64>(),
+            )
+        };
     }
 }
 

@@ -11,6 +11,7 @@ mod before_exec;
 pub mod containment;
 mod end;
 mod error;
+mod format;
 mod listen;
 #[cfg(feature = "mutants")]
 pub mod mutant;
@@ -38,5 +39,5 @@ pub use observer::{Answer, Caught, Notification, Observer, Quiet, Stream};
 pub use process::Identity;
 pub use running::{Running, Stopper};
 pub use signals::Signals;
-pub use spec::{Audience, Keep, Limits, Spec, Stdin, Timers};
+pub use spec::{Audience, Climb, Keep, Limits, Spec, Stdin, Timers};
 pub use start::start;

@@ -1,5 +1,6 @@
 //! A run that goes on, and the handle to stop it from elsewhere.
 
+use std::fmt;
 use std::marker::PhantomData;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -19,7 +20,6 @@ use crate::{Containment, End, Identity, Observer, Signals, Spec, StopCause, nurs
 ///
 /// It stays on the thread that started it: the kernel ends the child when that thread ends, so that a supervisor that dies
 /// leaves no agent behind. Dropping it ends the whole tree.
-#[derive(Debug)]
 pub struct Running {
     pub(crate) spec: Spec,
     pub(crate) started: Instant,
@@ -36,6 +36,16 @@ pub struct Running {
     /// Nobody is left, or what is left has been reported.
     pub(crate) settled: bool,
     pub(crate) on_this_thread: PhantomData<*const ()>,
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Running")
+            .field("program", &self.spec.program)
+            .field("identity", &self.identity)
+            .field("containment", &self.held.containment)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Stops a run from any thread.

@@ -30,6 +30,8 @@ pub struct Spec {
     pub limits: Limits,
     /// Where its output is kept.
     pub keep: Option<Keep>,
+    /// How high the ladder of containment is climbed.
+    pub climb: Climb,
 }
 
 impl Spec {
@@ -48,6 +50,7 @@ impl Spec {
             timers: Timers::default(),
             limits: Limits::default(),
             keep: None,
+            climb: Climb::Highest,
         }
     }
 
@@ -130,4 +133,14 @@ pub struct Keep {
     pub max_bytes: u64,
     /// The time of day at the start, in microseconds since 1970: times in the log count from here.
     pub began_us: u64,
+}
+
+/// How high the ladder of containment is climbed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Climb {
+    /// As high as it goes here.
+    #[default]
+    Highest,
+    /// No control group, even where one could be made: for a host whose groups belong to somebody else.
+    Tree,
 }

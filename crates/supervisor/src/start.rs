@@ -15,15 +15,20 @@ use crate::notify::Notices;
 use crate::output::Outlets;
 use crate::process::{MARKER_VARIABLE, of};
 use crate::wake::Wake;
-use crate::{Audience, Running, Spec, StartError, nursery};
+use crate::{Audience, Climb, Running, Spec, StartError, format, nursery};
 
 /// Starts a run on this thread.
 pub fn start(spec: Spec) -> Result<Running, StartError> {
     check(&spec)?;
+    format::check(&spec).map_err(|source| StartError::of_exec(spec.program.clone(), source))?;
     let set_up = |what| move |source| StartError::Setup { what, source };
     nursery::open().map_err(set_up("prepare to reap"))?;
     let wake = Arc::new(Wake::new().map_err(set_up("make an eventfd"))?);
-    let held = hold(&spec.marker, &spec.limits, None);
+    let without_group = match spec.climb {
+        Climb::Highest => None,
+        Climb::Tree => Some("no control group was wanted".to_owned()),
+    };
+    let held = hold(&spec.marker, &spec.limits, without_group);
     // Without a socket the child is deaf to nobody; it only cannot say more than its output does.
     let keep_dir = spec.keep.as_ref().map(|keep| keep.dir.as_path());
     let notices = Notices::open(&spec.marker, keep_dir).ok();

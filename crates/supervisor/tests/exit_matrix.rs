@@ -1,0 +1,162 @@
+//! How a run ended, for every way to end there is: 256 codes, 64 signals, a core dump, want of memory, and no start at all.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use callboard_supervisor::{Cause, End, Force, How, Quiet, Spec, StartError, start};
+
+fn marker() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let own = callboard_supervisor::process::this().map(|own| own.started_ticks).unwrap_or_default();
+    format!("matrix-{}-{own}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+fn sh(script: &str) -> Spec {
+    Spec::new("/bin/sh", marker()).args(["-c", script])
+}
+
+fn end_of(spec: Spec) -> End {
+    match start(spec) {
+        Ok(running) => running.watch(&mut Quiet),
+        Err(error) => panic!("the run does not start: {error:?}"),
+    }
+}
+
+#[test]
+fn b16_every_exit_code_is_read() {
+    for code in 0..=255u8 {
+        let end = end_of(sh(&format!("exit {code}")));
+        assert_eq!((end.how, end.cause), (How::Exited { code }, Cause::OfItself), "exit {code}");
+        assert_eq!((end.how.raw(), end.oom, end.killed), (Some(i32::from(code) << 8), false, false));
+    }
+}
+
+/// Signals that end nobody by default. Those that stop do nothing to a group without a parent in its session, except
+/// STOP, which has a test of its own.
+const HARMLESS: [i32; 7] = [17, 18, 20, 21, 22, 23, 28];
+const STOP: i32 = 19;
+
+#[test]
+fn b16_every_signal_is_read() {
+    for signal in (1..=64).filter(|signal| *signal != STOP) {
+        let end = end_of(sh(&format!("ulimit -c 0; kill -{signal} $$; exit 7")));
+        let expected = if HARMLESS.contains(&signal) {
+            How::Exited { code: 7 }
+        } else {
+            How::Signaled { signal, core_dumped: false }
+        };
+        assert_eq!((end.how, end.cause), (expected, Cause::OfItself), "signal {signal}");
+        assert!(
+            !end.oom && !end.killed,
+            "signal {signal}: KILL from elsewhere is not want of memory, nor ours"
+        );
+    }
+}
+
+#[test]
+fn b16_a_core_dump_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut spec = sh("ulimit -c unlimited || exit 99; kill -QUIT $$");
+    spec.cwd = directory.path().to_owned();
+    let end = end_of(spec);
+    if end.how == (How::Exited { code: 99 }) {
+        println!("skipped: core files are not allowed here");
+        return;
+    }
+    assert_eq!(end.how, How::Signaled { signal: 3, core_dumped: true });
+}
+
+#[test]
+fn b16_a_childs_own_126_and_127_are_exits() {
+    for code in [126, 127] {
+        assert_eq!(end_of(sh(&format!("exit {code}"))).how, How::Exited { code });
+    }
+}
+
+#[test]
+fn b16_b25_want_of_memory_is_read_from_the_group() {
+    let mut spec = sh("x=x; while :; do x=$x$x; done");
+    spec.limits.memory_bytes = Some(48 << 20);
+    let running = match start(spec) {
+        Ok(running) => running,
+        Err(error) => panic!("the run does not start: {error:?}"),
+    };
+    if running.containment().memory != Force::Cgroup {
+        println!("skipped: no memory control group can be made here: {:?}", running.containment());
+        return;
+    }
+    assert!(running.containment().sees_oom);
+    let end = running.watch(&mut Quiet);
+    assert_eq!(end.how, How::Signaled { signal: 9, core_dumped: false });
+    assert!(end.oom, "{end:?}");
+    assert_eq!((end.cause, end.killed), (Cause::OfItself, false));
+}
+
+fn refused(spec: Spec) -> StartError {
+    match start(spec) {
+        Ok(running) => panic!("it started: {running:?}"),
+        Err(error) => error,
+    }
+}
+
+fn file(directory: &Path, name: &str, mode: u32, content: &[u8]) -> std::path::PathBuf {
+    let path = directory.join(name);
+    let written = std::fs::write(&path, content)
+        .and_then(|()| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)));
+    written.unwrap_or_else(|error| panic!("{} cannot be written: {error}", path.display()));
+    path
+}
+
+#[test]
+fn b15_each_way_not_to_start_is_told_apart() {
+    let directory = tempfile::tempdir().unwrap();
+    let plain = file(directory.path(), "plain", 0o644, b"#!/bin/sh\n");
+    let lost = file(directory.path(), "lost", 0o755, b"#!/nowhere/at/all\n");
+    let busy = file(directory.path(), "busy", 0o755, &std::fs::read("/bin/true").unwrap());
+    let writer = std::fs::File::options().append(true).open(&busy).unwrap();
+    let noise = file(directory.path(), "noise", 0o755, b"\x01\x02\0\x03\n\xff");
+    for (program, code, errno) in [
+        (directory.path().join("missing"), 127, libc::ENOENT),
+        ("no-such-program-anywhere".into(), 127, libc::ENOENT),
+        (lost, 127, libc::ENOENT),
+        (plain, 126, libc::EACCES),
+        (directory.path().to_owned(), 126, libc::EACCES),
+        (busy, 126, libc::ETXTBSY),
+        (noise, 126, libc::ENOEXEC),
+    ] {
+        let error = refused(Spec::new(&program, marker()));
+        assert_eq!(
+            (error.exit_code(), error.errno()),
+            (code, Some(errno)),
+            "{}: {error:?}",
+            program.display()
+        );
+        assert_eq!(matches!(error, StartError::NotFound { .. }), code == 127, "{error:?}");
+        assert_eq!(matches!(error, StartError::NotExecutable { .. }), code == 126, "{error:?}");
+    }
+    drop(writer);
+
+    let error = refused(Spec::new("/bin/true", marker()).args(["x".repeat(3 << 20)]));
+    assert!(matches!(error, StartError::Resources { .. }), "{error:?}");
+    assert_eq!(error.errno(), Some(libc::E2BIG));
+
+    for cwd in [directory.path().join("missing"), "/bin/true".into()] {
+        let mut spec = Spec::new("/bin/true", marker());
+        spec.cwd = cwd;
+        assert!(matches!(refused(spec), StartError::MissingCwd { .. }));
+    }
+    assert!(matches!(refused(Spec::new("", marker())), StartError::Invalid(_)));
+    assert!(matches!(refused(Spec::new("/bin/true", "a/b")), StartError::Invalid(_)));
+    assert!(matches!(refused(Spec::new("/bin/true", marker()).args(["a\0b"])), StartError::Invalid(_)));
+}
+
+#[test]
+fn b15_a_failed_start_leaves_nothing_behind() {
+    let name = marker();
+    refused(Spec::new("no-such-program-anywhere", name.clone()));
+    assert!(callboard_supervisor::process::find_marked(&name).is_empty());
+    // The same marker can be used again, so its control group is gone.
+    let end = end_of(Spec::new("/bin/true", name));
+    assert_eq!(end.how, How::Exited { code: 0 });
+}
