@@ -6,7 +6,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::error::Problem;
@@ -182,11 +183,41 @@ pub(super) struct Written {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     json_schema: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    command: Option<Vec<String>>,
+    command: Option<Argv>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     timeout_s: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     git_diff: Option<bool>,
+}
+
+/// A program and its arguments.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(transparent)]
+struct Argv(Vec<String>);
+
+impl<'de> Deserialize<'de> for Argv {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(ListOfWords)
+    }
+}
+
+/// People write a line for a shell here; the message must say what else to write.
+struct ListOfWords;
+
+impl<'de> Visitor<'de> for ListOfWords {
+    type Value = Argv;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of a program and its arguments, such as [cargo, test]")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Argv, A::Error> {
+        let mut words = Vec::new();
+        while let Some(word) = from.next_element()? {
+            words.push(word);
+        }
+        Ok(Argv(words))
+    }
 }
 
 impl Written {
@@ -213,7 +244,7 @@ impl Written {
             (None, None) => Subject::None,
         };
         let git_diff = self.git_diff.unwrap_or(false);
-        let command = self.command.unwrap_or_default();
+        let command = self.command.unwrap_or_default().0;
         if subject == Subject::None && command.is_empty() && !git_diff {
             return Err(Problem::Nothing(id));
         }
@@ -239,7 +270,7 @@ impl Written {
     fn misfit(&self) -> Option<&'static str> {
         let files = self.path.is_some() || self.glob.is_some();
         let content = self.min_bytes.is_some() || self.media_type.is_some() || self.json_schema.is_some();
-        let command_text = self.command.iter().flatten().any(|word| word.contains('\0'));
+        let command_text = self.command.iter().flat_map(|argv| &argv.0).any(|word| word.contains('\0'));
         if self.path.is_some() && self.glob.is_some() {
             Some("`path` and `glob` are two ways to name files; keep one")
         } else if self.git_diff == Some(true) && files {
@@ -248,7 +279,7 @@ impl Written {
             )
         } else if content && !files {
             Some("`min_bytes`, `media_type` and `json_schema` are about files; add `path` or `glob`")
-        } else if self.command.as_ref().is_some_and(|words| words.first().is_none_or(String::is_empty)) {
+        } else if self.command.as_ref().is_some_and(|argv| argv.0.first().is_none_or(String::is_empty)) {
             Some("`command` is a list of a program and its arguments, such as [cargo, test]")
         } else if command_text {
             Some("`command` has a NUL character")
@@ -285,7 +316,7 @@ impl From<&Promise> for Written {
                 PromisedSchema::Inline(value) => value.clone(),
                 PromisedSchema::File(name) => Value::from(name.as_str()),
             }),
-            command: has_command.then(|| promise.command.clone()),
+            command: has_command.then(|| Argv(promise.command.clone())),
             timeout_s: has_command.then_some(promise.timeout_s),
             git_diff: promise.git_diff.then_some(true),
         }

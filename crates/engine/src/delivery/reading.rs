@@ -51,7 +51,9 @@ impl Contract {
 fn plain(error: &serde_saphyr::Error) -> String {
     let text = error.without_snippet().to_string();
     let first = text.lines().next().unwrap_or("it cannot be read");
-    first.split(" at line ").next().unwrap_or(first).to_owned()
+    let without_place = first.split(" at line ").next().unwrap_or(first);
+    // Advice for programmers who use the parser.
+    without_place.split(", set DuplicateKeyPolicy").next().unwrap_or(without_place).to_owned()
 }
 
 #[derive(Deserialize)]
@@ -142,14 +144,14 @@ mod tests {
             ("- {id: a, min_bytes: 3, command: [x]}", "add `path` or `glob`"),
             ("- {path: a, git_diff: true}", "promise of its own"),
             ("- {id: a, command: []}", "is a list of a program"),
-            ("- {id: a, command: cargo test}", "c.yaml:2: "),
+            ("- {id: a, command: cargo test}", "expected a list of a program and its arguments"),
             ("- {path: a, timeout_s: 3}", "there is none"),
             ("- {id: a, command: [x], timeout_s: 0}", "between 1 and 3600"),
             ("- {path: a, media_type: application/msword}", "known are application/json"),
             ("- {path: a, json_schema: {pattern: x}}", "#/pattern is a keyword that is not checked"),
             ("- {path: a, json_schema: ../s.json}", "has `..`"),
             ("- {path: a, min_bytes: -1}", "c.yaml:2: "),
-            ("- {path: a, path: b}", "c.yaml:2: "),
+            ("- {path: a, path: b}", "c.yaml:2: duplicate mapping key: path"),
             ("- {path: a, required: yes}", "c.yaml:2: "),
             ("- [a]", "c.yaml:2: "),
             ("  a", "a list of artifacts"),
