@@ -135,6 +135,7 @@ fn run_one(arguments: &[String], torture: &Torture) -> ExitCode {
         // What checks a killed child must be whole itself.
         if torture.child.is_none() {
             callboard_ledger::mutant::remove(mutant);
+            callboard_engine::mutant::remove(mutant);
         }
     }
     let tally = report(torture, &plan);

@@ -1,17 +1,17 @@
 //! Every torture, in the order they run.
 
 use crate::driver::Torture;
-use crate::{crash, crashpoints, ioerr, migrate, model, nemesis, pg_model, powerloss, processes, tamper};
 
 pub(crate) const TORTURES: &[Torture] = &[
-    model::TORTURE,
-    pg_model::TORTURE,
-    crash::TORTURE,
-    crashpoints::TORTURE,
-    migrate::TORTURE,
-    processes::TORTURE,
-    tamper::TORTURE,
-    ioerr::TORTURE,
-    powerloss::TORTURE,
-    nemesis::TORTURE,
+    crate::model::TORTURE,
+    crate::pg_model::TORTURE,
+    crate::crash::TORTURE,
+    crate::crashpoints::TORTURE,
+    crate::migrate::TORTURE,
+    crate::processes::TORTURE,
+    crate::tamper::TORTURE,
+    crate::ioerr::TORTURE,
+    crate::powerloss::TORTURE,
+    crate::nemesis::TORTURE,
+    crate::paths::TORTURE,
 ];

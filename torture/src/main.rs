@@ -21,6 +21,7 @@ mod model;
 mod mutants;
 mod nemesis;
 mod pg_model;
+mod paths;
 mod powerloss;
 mod process;
 mod processes;
