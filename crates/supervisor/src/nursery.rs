@@ -2,7 +2,7 @@
 //!
 //! Invariant: a main process is reaped only by the thread that watches it, under the lock of the list, so its pid means
 //! nobody else while it is listed. A child that the rest of the program started is never reaped here: it is in our own
-//! session, or somebody waits for it. Only what ended in another session and was left for half a second is taken, and what
+//! session, or somebody waits for it. Only what ended in another session and was left for a third of a second is taken, and what
 //! ended in the session of a run, which is taken at once.
 //!
 //! One thread, asleep until a child changes: SIGCHLD is caught from the first run on, beside any other handler. That
@@ -11,6 +11,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -28,10 +29,16 @@ struct Main {
 }
 
 static MAINS: Mutex<Vec<Main>> = Mutex::new(Vec::new());
+/// Runs of this process that have begun and are not over.
+static RUNS: AtomicUsize = AtomicUsize::new(0);
+/// Children that may be there and are not listed yet.
+static BEING_BORN: AtomicUsize = AtomicUsize::new(0);
 static BELL: OnceLock<Option<UnixStream>> = OnceLock::new();
 
 /// How long an orphan that may be somebody else's child is left alone.
-const UNCLAIMED: Duration = Duration::from_millis(500);
+const UNCLAIMED: Duration = Duration::from_millis(300);
+/// Between two looks at one that cannot be taken yet.
+const PAUSE: Duration = Duration::from_millis(20);
 const STACK_BYTES: usize = 64 * 1024;
 
 /// Prepares this process to have children that are watched.
@@ -58,9 +65,45 @@ fn mains() -> MutexGuard<'static, Vec<Main>> {
     MAINS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Lists a main process.
-pub(crate) fn admit(pid: u32, wake: Arc<Wake>) {
-    mains().push(Main { pid, wake });
+/// Counts a run from before its child is there until it is over.
+#[derive(Debug)]
+pub(crate) struct Place(());
+
+impl Place {
+    pub(crate) fn take() -> Self {
+        RUNS.fetch_add(1, Ordering::SeqCst);
+        Self(())
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        RUNS.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Says that a child is on its way, until it is listed or came to nothing.
+#[derive(Debug)]
+pub(crate) struct Birth(());
+
+impl Birth {
+    pub(crate) fn begin() -> Self {
+        BEING_BORN.fetch_add(1, Ordering::SeqCst);
+        Self(())
+    }
+
+    /// Lists a main process.
+    pub(crate) fn admit(self, pid: u32, wake: Arc<Wake>) {
+        mains().push(Main { pid, wake });
+    }
+}
+
+impl Drop for Birth {
+    fn drop(&mut self) {
+        BEING_BORN.fetch_sub(1, Ordering::SeqCst);
+        // It may have been stopped, or others may have ended, before it was listed.
+        ring();
+    }
 }
 
 /// Reaps a main process if it has ended, and takes it off the list.
@@ -85,14 +128,10 @@ pub(crate) fn is_main(pid: u32) -> bool {
     mains().iter().any(|main| main.pid == pid)
 }
 
-/// Whether at most one run is alive in this process.
+/// Whether at most one run is alive in this process. To judge a table of processes by it, read the table first: who
+/// is in it and belongs to another run has been counted before.
 pub(crate) fn is_sole_run() -> bool {
-    mains().len() <= 1
-}
-
-/// Whether no main process is left to be reaped.
-pub(crate) fn is_empty() -> bool {
-    mains().is_empty()
+    RUNS.load(Ordering::SeqCst) <= 1
 }
 
 /// Whether we have any child at all, ended or not.
@@ -113,8 +152,11 @@ fn ring() {
 fn tend(bell: &UnixStream) {
     let mut unclaimed: Vec<(u32, Instant)> = Vec::new();
     loop {
-        let limit =
-            (!unclaimed.is_empty()).then(|| Timespec { tv_sec: 0, tv_nsec: UNCLAIMED.subsec_nanos().into() });
+        let waited = unclaimed.iter().map(|(_, since)| since.elapsed()).max();
+        let limit = waited.map(|waited| Timespec {
+            tv_sec: 0,
+            tv_nsec: UNCLAIMED.saturating_sub(waited).max(PAUSE).subsec_nanos().into(),
+        });
         let mut waiting = [PollFd::new(bell, PollFlags::IN)];
         // Interrupted by a signal is as good as rung.
         poll(&mut waiting, limit.as_ref()).ok();
@@ -142,6 +184,7 @@ fn sweep(unclaimed: &mut Vec<(u32, Instant)>) {
         let pid = pid.as_raw_nonzero().get() as u32;
         if is_main(pid) {
             // Who watches it reaps it and rings.
+            unclaimed.retain(|(known, _)| *known != pid);
             return;
         }
         if !judge(pid, unclaimed) {
@@ -179,7 +222,11 @@ fn judge(pid: u32, unclaimed: &mut Vec<(u32, Instant)>) -> bool {
             Instant::now()
         }
     };
-    if ours || (!is_main(stat.session) && since.elapsed() < UNCLAIMED) {
+    // The list is held until the child is reaped: a main process that is listed meanwhile must not be taken.
+    let mains = mains();
+    let is_main = |pid: u32| mains.iter().any(|main| main.pid == pid);
+    let unborn = BEING_BORN.load(Ordering::SeqCst) > 0;
+    if ours || is_main(pid) || (!is_main(stat.session) && (unborn || since.elapsed() < UNCLAIMED)) {
         return false;
     }
     if let Some(pid) = Pid::from_raw(pid as i32) {

@@ -35,6 +35,8 @@ pub struct Running {
     pub(crate) reaped: bool,
     /// Nobody is left, or what is left has been reported.
     pub(crate) settled: bool,
+    /// Given up when nobody is left.
+    pub(crate) place: Option<nursery::Place>,
     pub(crate) on_this_thread: PhantomData<*const ()>,
 }
 

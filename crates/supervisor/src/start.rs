@@ -23,6 +23,7 @@ pub fn start(spec: Spec) -> Result<Running, StartError> {
     format::check(&spec).map_err(|source| StartError::of_exec(spec.program.clone(), source))?;
     let set_up = |what| move |source| StartError::Setup { what, source };
     nursery::open().map_err(set_up("prepare to reap"))?;
+    let place = nursery::Place::take();
     let wake = Arc::new(Wake::new().map_err(set_up("make an eventfd"))?);
     let without_group = match spec.climb {
         Climb::Highest => None,
@@ -32,6 +33,7 @@ pub fn start(spec: Spec) -> Result<Running, StartError> {
     // Without a socket the child is deaf to nobody; it only cannot say more than its output does.
     let keep_dir = spec.keep.as_ref().map(|keep| keep.dir.as_path());
     let notices = Notices::open(&spec.marker, keep_dir).ok();
+    let birth = nursery::Birth::begin();
     let (held, outlets, child) = match attempt(&spec, held, notices.as_ref()) {
         Ok(started) => started,
         // The group was made and does not let the child in; the other rung always works.
@@ -43,7 +45,7 @@ pub fn start(spec: Spec) -> Result<Running, StartError> {
         Err(failure) => return Err(failure.told(&spec)),
     };
     let started = Instant::now();
-    running(spec, started, Parts { held, outlets, notices, wake }, child)
+    running(spec, started, Parts { held, outlets, notices, wake, place, birth }, child)
 }
 
 /// What was made for the child.
@@ -52,10 +54,12 @@ struct Parts {
     outlets: Outlets,
     notices: Option<Notices>,
     wake: Arc<Wake>,
+    place: nursery::Place,
+    birth: nursery::Birth,
 }
 
 fn running(spec: Spec, started: Instant, parts: Parts, mut child: Child) -> Result<Running, StartError> {
-    let Parts { held, outlets, notices, wake } = parts;
+    let Parts { held, outlets, notices, wake, place, birth } = parts;
     let id = child.id();
     let known = Pid::from_raw(id as i32)
         .ok_or_else(|| io::Error::other("a child without a pid"))
@@ -66,7 +70,7 @@ fn running(spec: Spec, started: Instant, parts: Parts, mut child: Child) -> Resu
         });
     match known {
         Ok((pid, pidfd, identity)) => {
-            nursery::admit(id, Arc::clone(&wake));
+            birth.admit(id, Arc::clone(&wake));
             Ok(Running {
                 spec,
                 started,
@@ -80,6 +84,7 @@ fn running(spec: Spec, started: Instant, parts: Parts, mut child: Child) -> Resu
                 signals: None,
                 reaped: false,
                 settled: false,
+                place: Some(place),
                 on_this_thread: PhantomData,
             })
         }

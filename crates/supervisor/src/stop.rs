@@ -208,7 +208,7 @@ impl Watch<'_> {
     fn has_strays(&mut self) -> bool {
         self.main.is_some()
             && nursery::has_children()
-            && nursery::is_empty()
+            && nursery::is_sole_run()
             && self.run.held.group.as_ref().is_some_and(|group| {
                 let inside = Group::members(group);
                 self.tree.members().iter().any(|mark| !inside.contains(&mark.pid))

@@ -176,6 +176,7 @@ impl<'a> Watch<'a> {
             nursery::dismiss(self.run.identity.pid);
         }
         self.run.settled = true;
+        self.run.place = None;
         let (how, elapsed, usage) = self.main.unwrap_or((How::Unconfirmed, now, Usage::default()));
         let end = End {
             how,
