@@ -160,20 +160,32 @@ fn faults(plan: &Plan) -> Vec<Fault> {
         let way = some_way(&mut dice, partitions);
         let host = dice.roll(HOSTS as u64 + 1) as usize;
         let sort = dice.roll(8);
-        if restarts < each && partitions < each && sort == 0 {
+        let is_commit = matches!(way, Way::Commit(_));
+        if restarts < each && partitions < each && sort == 0 && !is_commit {
             faults.push(Fault::Both { host, way, down });
             (restarts, partitions) = (restarts + 1, partitions + 1);
         } else if partitions >= each || (restarts < each && sort < 4) {
             faults.push(Fault::Restart { down });
             restarts += 1;
         } else {
-            let is_commit = matches!(way, Way::Commit(_));
-            let host = if !is_commit && dice.roll(4) == 0 { None } else { Some(host % HOSTS) };
-            faults.push(Fault::Partition { host, way, lasts });
+            faults.push(partition(&mut dice, host % HOSTS, way, lasts));
             partitions += 1;
         }
     }
     faults
+}
+
+fn partition(dice: &mut Dice, host: usize, way: Way, lasts: Duration) -> Fault {
+    match way {
+        // A host that gives up before the way heals leaves its callers not knowing, and only the key tells them.
+        Way::Commit(Astray::LosesTheAnswerAndShuts) => {
+            Fault::Partition { host: Some(host | 1), way, lasts: lasts + 2 * IMPATIENT }
+        }
+        Way::Commit(_) => Fault::Partition { host: Some(host), way, lasts },
+        Way::Open | Way::Silent | Way::Deaf | Way::Stalled | Way::Shut => {
+            Fault::Partition { host: (dice.roll(4) > 0).then_some(host), way, lasts }
+        }
+    }
 }
 
 /// How many there are of each.
