@@ -29,6 +29,8 @@ pub(crate) const TORTURE: Torture = Torture {
 
 /// The longest a child lives; making a store takes about as long.
 const LIFE_MICROS: u64 = 25_000;
+/// The newest format.
+const FORMAT: i64 = 2;
 /// Programs that start on one fresh store at once.
 const RACERS: u64 = 4;
 
@@ -129,7 +131,7 @@ fn finished(store: &Path, said: &Said) -> Result<()> {
     aftermath::check_next(&ledger, u128::MAX)?;
     aftermath::check_whole(&ledger)?;
     let format: i64 = Connection::open(store)?.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    if format != 1 {
+    if format != FORMAT {
         bail!("the store has format {format}");
     }
     Ok(())

@@ -39,3 +39,17 @@ pub(crate) fn edges() -> Vec<LegalEdge> {
     }
     all
 }
+
+/// What tells one set of legal edges from another.
+pub(crate) fn digest() -> [u8; 32] {
+    let mut edges = edges();
+    edges.sort_unstable_by_key(|edge| (edge.kind, edge.from_state, edge.via, edge.to_state));
+    let mut hasher = blake3::Hasher::new();
+    for edge in edges {
+        for word in [edge.kind, edge.from_state, edge.via, edge.to_state] {
+            // No word has a zero in it, so the words cannot run into each other.
+            hasher.update(word.as_bytes()).update(&[0]);
+        }
+    }
+    *hasher.finalize().as_bytes()
+}

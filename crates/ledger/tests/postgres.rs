@@ -31,6 +31,7 @@ fn a_server_defends_itself_and_wakes_who_listens() {
     let cluster = Cluster::start();
     the_database_refuses(&cluster);
     a_wake_up_is_sent(&cluster);
+    an_older_store_gets_the_edges_it_lacks(&cluster);
     a_newer_store_is_refused(&cluster);
     what_it_says_of_itself(&cluster);
     it_may_be_called_on_a_thread_of_another_runtime(&cluster);
@@ -122,6 +123,35 @@ fn it_may_be_called_on_a_thread_of_another_runtime(cluster: &Cluster) {
         assert_eq!(ledger.records(after(receipt.record.seq)).unwrap().len(), 1);
         assert!(ledger.verify().unwrap().ok);
     });
+}
+
+fn an_older_store_gets_the_edges_it_lacks(cluster: &Cluster) {
+    let url = cluster.database("older");
+    open(&url).append(request(session(1), 0, create("a"))).unwrap();
+    let edges = || cluster.sql("older", "SELECT count(*) FROM legal");
+    let all = edges();
+    cluster.sql(
+        "older",
+        "SET session_replication_role = replica; DELETE FROM legal WHERE kind = 'session' AND via = 'spawned'; \
+         UPDATE meta SET edges = repeat('0', 32)::bytea",
+    );
+    assert_ne!(edges(), all);
+    let racers: Vec<_> = (0..4)
+        .map(|_| {
+            let url = url.clone();
+            std::thread::spawn(move || drop(open(&url)))
+        })
+        .collect();
+    racers.into_iter().for_each(|racer| racer.join().unwrap());
+    assert_eq!(edges(), all);
+    open(&url).append(request(session(1), 1, go(SessionState::Running, "run.started.ok"))).unwrap();
+    // What a newer program added stays, and so does its digest.
+    cluster.sql("older", "INSERT INTO legal VALUES ('session', 'running', 'evaporated', 'vapour')");
+    cluster.sql("older", "UPDATE meta SET edges = repeat('0', 32)::bytea");
+    drop(open(&url));
+    let of_newer = "SELECT (SELECT count(*) FROM legal WHERE to_state = 'vapour'), edges = repeat('0', 32)::bytea \
+                    FROM meta";
+    assert_eq!(cluster.sql("older", of_newer), "1|t");
 }
 
 fn a_newer_store_is_refused(cluster: &Cluster) {

@@ -10,7 +10,7 @@ use crate::error::OpenError;
 use crate::legal;
 
 /// The newest format this program knows: the number of the last migration.
-pub(super) const FORMAT: i64 = 1;
+pub(super) const FORMAT: i64 = 2;
 
 /// The lock of the writers, held by a session instead of a transaction.
 const HOLD: &str = "SELECT pg_advisory_lock(7161124095259533682)";
@@ -67,14 +67,28 @@ async fn migrate(client: &mut Client, place: &Place) -> Result<(), OpenError> {
         .map_err(|source| OpenError::Migrate { path: place.shown().into(), source: Box::new(source) })
 }
 
-/// Adds the edges the store does not know yet; none is ever taken away.
-async fn sync_legal(client: &Client) -> Result<(), tokio_postgres::Error> {
-    let edges = legal::edges();
+/// Adds the edges the store does not know yet, in one transaction; none is ever taken away. A store that has every
+/// edge of this program is left alone, though a newer program added more.
+async fn sync_legal(client: &mut Client) -> Result<(), tokio_postgres::Error> {
+    let digest = legal::digest();
+    let row = client.query_one("SELECT edges FROM meta", &[]).await?;
+    let stored: Option<&[u8]> = row.try_get(0)?;
+    if stored == Some(&digest[..]) {
+        return Ok(());
+    }
+    // In one order, so that two first starts wait for each other instead of both for ever.
+    let mut edges = legal::edges();
+    edges.sort_unstable_by_key(|edge| (edge.kind, edge.from_state, edge.via, edge.to_state));
     let column = |field: fn(&legal::LegalEdge) -> &'static str| edges.iter().map(field).collect::<Vec<_>>();
-    let sql = "INSERT INTO legal SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) \
-               EXCEPT SELECT kind, from_state, via, to_state FROM legal ON CONFLICT DO NOTHING";
     let (kind, from_state) = (column(|edge| edge.kind), column(|edge| edge.from_state));
     let (via, to_state) = (column(|edge| edge.via), column(|edge| edge.to_state));
-    client.execute(sql, &[&kind, &from_state, &via, &to_state]).await?;
-    Ok(())
+    let sql = "INSERT INTO legal SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) \
+               EXCEPT SELECT kind, from_state, via, to_state FROM legal ORDER BY 1, 2, 3, 4 \
+               ON CONFLICT DO NOTHING";
+    let transaction = client.transaction().await?;
+    let added = transaction.execute(sql, &[&kind, &from_state, &via, &to_state]).await?;
+    if added > 0 || stored.is_none() {
+        transaction.execute("UPDATE meta SET edges = $1", &[&&digest[..]]).await?;
+    }
+    transaction.commit().await
 }

@@ -9,12 +9,13 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
+use super::edges;
 use crate::checkpoint::Seal;
 use crate::error::OpenError;
-use crate::{legal, mutant};
+use crate::mutant;
 
 /// The newest format this program knows: the number of the last migration.
-pub(super) const FORMAT: i64 = 1;
+pub(super) const FORMAT: i64 = 2;
 
 /// Older ones can corrupt a WAL that two connections write or checkpoint.
 const SQLITE_MIN: i32 = 3_051_003;
@@ -81,6 +82,7 @@ impl Place {
             self.migrate(&mut connection)?;
         } else {
             configure(&connection).map_err(fail)?;
+            edges::sync(&mut connection).map_err(fail)?;
         }
         Ok(connection)
     }
@@ -134,7 +136,7 @@ impl Place {
         }
         embedded::migrations::runner().set_grouped(true).run(connection).map_err(fail)?;
         mutant::point("migrate");
-        sync_legal(connection).map_err(|source| self.database(source))?;
+        edges::sync(connection).map_err(|source| self.database(source))?;
         mutant::point("migrate");
         number(connection)?;
         mutant::point("migrate");
@@ -203,18 +205,6 @@ pub(super) fn settle(connection: &Connection) -> Result<(), rusqlite::Error> {
 /// A change that changes nothing, so that its commit syncs everything in the WAL before it.
 pub(super) fn fence(connection: &Connection) -> Result<(), rusqlite::Error> {
     connection.pragma_update(None, "user_version", FORMAT)
-}
-
-/// Adds the edges the store does not know yet; none is ever taken away.
-pub(crate) fn sync_legal(connection: &mut Connection) -> Result<(), rusqlite::Error> {
-    let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    {
-        let mut insert = transaction.prepare("INSERT OR IGNORE INTO legal VALUES (?1, ?2, ?3, ?4)")?;
-        for edge in legal::edges() {
-            insert.execute((edge.kind, edge.from_state, edge.via, edge.to_state))?;
-        }
-    }
-    transaction.commit()
 }
 
 /// Lets the process end inside of a statement of the migration too.

@@ -2,6 +2,7 @@
 
 mod columns;
 mod connect;
+mod edges;
 mod exchange;
 mod maintain;
 mod reader;
