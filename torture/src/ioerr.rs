@@ -3,8 +3,7 @@
 //! Invariant: whatever fails, nobody is told that a record is durable unless a power cut at that moment would leave it
 //! there, nobody is told that it is absent unless it stays absent, a spent fault costs nothing more, and a healed disk
 //! gives a sound store that takes every command that was not acknowledged. Deliberately absent: failing memory and
-//! locks; faults of the key file and the migration lock, which are not on this disk; and power cuts after a process has
-//! opened the store over pages that a failed sync of an earlier one lost, which nothing tells it.
+//! locks; faults of the key file and the lock files, which are not on this disk.
 
 mod run;
 mod script;
@@ -53,7 +52,7 @@ struct Point {
 pub(crate) const TORTURE: Torture = Torture {
     name: "ioerr",
     about: "the k-th call of the disk fails, for every k, once and for ever",
-    mutants: &["stop_after_failed_sync", "settle_after_failure", "sync_before_repeating"],
+    mutants: &["stop_after_failed_sync", "settle_after_failure", "settle_on_opening"],
     run: torture,
     child: None,
 };

@@ -25,8 +25,10 @@ pub(crate) fn on_opening(error: &OpenError) -> &'static str {
 pub(crate) fn on_asking(error: &ReadError) -> &'static str {
     if error.is_busy() {
         BUSY
-    } else if matches!(error, ReadError::Unsupported(_)) {
-        "use a store in a file for this: --store PATH"
+    } else if let ReadError::Unsupported { instead, .. } = error {
+        instead
+    } else if error.is_away() {
+        "look after the server or the way to it, then ask again"
     } else {
         CHECK
     }

@@ -28,6 +28,31 @@ pub(crate) struct Checkpoint {
     pub(crate) signature: [u8; 64],
 }
 
+/// Who signed a checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PublicKey(pub [u8; 32]);
+
+impl std::fmt::Display for PublicKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        Hash(self.0).fmt(f)
+    }
+}
+
+impl std::str::FromStr for PublicKey {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let key = Hash::from_hex(text).ok_or("a key has 64 hexadecimal digits")?;
+        Ok(Self(key.0))
+    }
+}
+
+impl serde::Serialize for PublicKey {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
 /// Folds record hashes into the next root.
 pub(crate) struct Root(blake3::Hasher);
 
@@ -64,6 +89,10 @@ impl Seal {
             Err(error) if error.kind() == ErrorKind::NotFound => make(path).map(Self).map_err(fail),
             Err(error) => Err(fail(error)),
         }
+    }
+
+    pub(crate) fn public_key(&self) -> PublicKey {
+        PublicKey(self.0.verifying_key().to_bytes())
     }
 
     pub(crate) fn sign(&self, seq: u64, at: Moment, root: Hash) -> Checkpoint {

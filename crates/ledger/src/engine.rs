@@ -2,10 +2,14 @@
 //!
 //! Invariant: the two engines differ in speed and reach, never in an answer; one suite of tests runs on both.
 
+use std::sync::Arc;
+use std::time::Instant;
+
 use callboard_kernel::{EntityId, Moment};
 use callboard_lifecycle::Kind;
 
-use crate::checkpoint::Checkpoint;
+use crate::bell::Bell;
+use crate::checkpoint::{Checkpoint, PublicKey};
 use crate::error::ReadError;
 use crate::export::Legacy;
 use crate::import::{ImportError, Imported, Lines};
@@ -23,6 +27,9 @@ pub(crate) trait Commit: Send {
 pub(crate) trait Ask: Send + Sync {
     /// The sequence number of the newest record.
     fn head(&self) -> Result<u64, ReadError>;
+    /// Waits until the log goes beyond a record, or until a moment; gives back where it ends. The bell is rung after
+    /// every batch of this process.
+    fn wait_beyond(&self, seq: u64, until: Instant, bell: &Arc<Bell>) -> Result<u64, ReadError>;
     /// One entity as it stands.
     fn entity(&self, id: EntityId) -> Result<Option<Stored>, ReadError>;
     /// Entities as they stand, newest first.
@@ -37,6 +44,8 @@ pub(crate) trait Ask: Send + Sync {
     fn between(&self, kind: Kind, low: u128, high: u128, limit: usize) -> Result<Vec<EntityId>, ReadError>;
     /// Every checkpoint, in order.
     fn checkpoints(&self) -> Result<Vec<Checkpoint>, ReadError>;
+    /// The keys that sign checkpoints of this store, the first one first.
+    fn signers(&self) -> Result<Vec<PublicKey>, ReadError>;
     /// Calls `each` for the records after `after` up to `last`, one at a time, in order.
     fn each_record(
         &self,
@@ -61,19 +70,11 @@ pub(crate) trait Ask: Send + Sync {
         true
     }
     /// Gives back the space that is not needed.
-    fn vacuum(&self) -> Result<(), ReadError> {
-        Err(ReadError::Unsupported("vacuum"))
-    }
+    fn vacuum(&self) -> Result<(), ReadError>;
     /// Takes the lines of an export in, all of them or none.
-    fn import(&self, _lines: &mut Lines<'_>) -> Result<Imported, ImportError> {
-        Err(ReadError::Unsupported("import").into())
-    }
-    /// The rows from before there were states, in the order in which they came. What cannot take them has none.
-    fn legacy(&self) -> Result<Vec<Legacy>, ReadError> {
-        Ok(Vec::new())
-    }
+    fn import(&self, lines: &mut Lines<'_>) -> Result<Imported, ImportError>;
+    /// The rows from before there were states, in the order in which they came.
+    fn legacy(&self) -> Result<Vec<Legacy>, ReadError>;
     /// How many of those rows there are.
-    fn legacy_count(&self) -> Result<u64, ReadError> {
-        Ok(0)
-    }
+    fn legacy_count(&self) -> Result<u64, ReadError>;
 }

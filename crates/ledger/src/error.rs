@@ -144,8 +144,13 @@ pub enum ReadError {
     #[error("the history does not follow the tables")]
     Misfit(#[from] callboard_kernel::Misfit),
     /// The engine of this store cannot do it.
-    #[error("this sort of store does not support {0}")]
-    Unsupported(&'static str),
+    #[error("this sort of store does not support {what}")]
+    Unsupported {
+        /// What it cannot do.
+        what: &'static str,
+        /// What does it instead.
+        instead: &'static str,
+    },
 }
 
 impl OpenError {
@@ -161,6 +166,11 @@ impl ReadError {
     pub fn is_busy(&self) -> bool {
         matches!(self, Self::Sqlite(source) if is_busy(source))
             || matches!(self, Self::Postgres(source) if is_held(source))
+    }
+
+    /// Is the server away, and may come back?
+    pub fn is_away(&self) -> bool {
+        crate::postgres::is_away(self)
     }
 }
 

@@ -181,7 +181,7 @@ pub(crate) fn read_record(text: &str) -> Result<Record, String> {
         actor_id: line.actor.id,
         key: line.key,
         body,
-        hash: hash(&line.hash).ok_or("its hash is not 64 hexadecimal digits")?,
+        hash: Hash::from_hex(&line.hash).ok_or("its hash is not 64 hexadecimal digits")?,
     })
 }
 
@@ -211,14 +211,6 @@ fn uuid(entity: &EntityLine) -> Result<Uuid, String> {
         Ok(_) => Err(format!("{} is not the id of a {kind}", entity.id)),
         Err(error) => Err(error.to_string()),
     }
-}
-
-fn hash(text: &str) -> Option<Hash> {
-    let digits: Vec<u8> =
-        text.chars().map(|c| c.to_digit(16).map(|digit| digit as u8)).collect::<Option<_>>()?;
-    let (pairs, rest) = digits.as_chunks::<2>();
-    let bytes: Vec<u8> = pairs.iter().map(|[high, low]| high << 4 | low).collect();
-    if rest.is_empty() { Hash::of(&bytes) } else { None }
 }
 
 fn malformed(error: &serde_json::Error) -> String {

@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use callboard_kernel::{Entity, EntityId, Moment};
 use callboard_lifecycle::Kind;
 
+use crate::bell::Bell;
+use crate::checkpoint::PublicKey;
 use crate::engine::{Ask, Commit};
 use crate::error::{AppendError, OpenError, ReadError};
 use crate::postgres;
@@ -50,6 +52,7 @@ struct Inside {
     queue: Option<SyncSender<Job>>,
     writer: Mutex<Option<JoinHandle<()>>>,
     reader: Box<dyn Ask>,
+    bell: Arc<Bell>,
 }
 
 impl Ledger {
@@ -82,8 +85,8 @@ impl Ledger {
 
     fn open_place(place: Place, options: Options) -> Result<Self, OpenError> {
         let place = place.sealed_by(options.key_path.clone());
-        let writer = Writer::new(place.clone())?;
-        Self::start(place.path.clone(), writer, Box::new(Reader::new(place)), &options)
+        let (writer, presence) = Writer::new(place.clone())?;
+        Self::start(place.path.clone(), writer, Box::new(Reader::new(place, presence)), &options)
     }
 
     fn start(
@@ -94,11 +97,24 @@ impl Ledger {
     ) -> Result<Self, OpenError> {
         let batch_max = options.batch_max;
         let (queue, jobs) = sync_channel(options.queue_max);
+        let bell = Arc::new(Bell::default());
+        let rung = Arc::clone(&bell);
         let thread = std::thread::Builder::new().name("ledger-writer".to_owned());
         let handle = thread
-            .spawn(move || drain(&jobs, batch_max, |batch| writer.commit(batch)))
+            .spawn(move || {
+                drain(&jobs, batch_max, |batch| {
+                    writer.commit(batch);
+                    rung.ring();
+                });
+            })
             .map_err(|source| OpenError::Directory { path: path.clone(), source })?;
-        Ok(Self(Arc::new(Inside { path, queue: Some(queue), writer: Mutex::new(Some(handle)), reader })))
+        Ok(Self(Arc::new(Inside {
+            path,
+            queue: Some(queue),
+            writer: Mutex::new(Some(handle)),
+            reader,
+            bell,
+        })))
     }
 
     /// Queues a command; the ticket is answered when it is durable or refused.
@@ -119,6 +135,14 @@ impl Ledger {
     /// The sequence number of the newest record; 0 if there is none.
     pub fn head(&self) -> Result<u64, ReadError> {
         self.0.reader.head()
+    }
+
+    /// Waits until there is a record after `seq`, whoever writes it, or until the time is up; gives back the newest.
+    ///
+    /// Whoever follows the log calls this and then reads what comes after the last record it has. A server that is
+    /// away is waited for as in every question, so the call can take longer than it was given.
+    pub fn wait_beyond(&self, seq: u64, timeout: Duration) -> Result<u64, ReadError> {
+        self.0.reader.wait_beyond(seq, Instant::now() + timeout, &self.0.bell)
     }
 
     /// One entity as it stands.
@@ -184,7 +208,12 @@ impl Ledger {
 
     /// Checks the whole log: hashes, versions, edges, checkpoints and views.
     pub fn verify(&self) -> Result<Report, ReadError> {
-        verify::verify(self.0.reader.as_ref())
+        verify::verify(self.0.reader.as_ref(), None)
+    }
+
+    /// The same, and every checkpoint must be signed by one of these keys, whatever keys the store lists.
+    pub fn verify_signed_by(&self, keys: &[PublicKey]) -> Result<Report, ReadError> {
+        verify::verify(self.0.reader.as_ref(), Some(keys))
     }
 
     /// Drops the views and folds them anew from the log.

@@ -5,6 +5,7 @@
 //! kernel's `decide` inside the transaction that records it.
 
 mod batch;
+mod bell;
 mod body;
 mod checkpoint;
 mod engine;
@@ -26,6 +27,7 @@ pub mod mutant;
 #[cfg(not(feature = "mutants"))]
 mod mutant;
 
+pub use checkpoint::PublicKey;
 pub use error::{AppendError, Fault, OpenError, ReadError};
 pub use export::{ExportError, Exported, Range};
 pub use import::{ImportError, Imported};

@@ -23,6 +23,15 @@ impl Hash {
     pub fn of(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Self)
     }
+
+    /// Reads 64 hexadecimal digits.
+    pub(crate) fn from_hex(text: &str) -> Option<Self> {
+        let digits: Vec<u8> =
+            text.chars().map(|c| c.to_digit(16).map(|digit| digit as u8)).collect::<Option<_>>()?;
+        let (pairs, rest) = digits.as_chunks::<2>();
+        let bytes: Vec<u8> = pairs.iter().map(|[high, low]| high << 4 | low).collect();
+        if rest.is_empty() { Self::of(&bytes) } else { None }
+    }
 }
 
 impl std::fmt::Display for Hash {

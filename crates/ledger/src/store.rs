@@ -4,6 +4,7 @@ use callboard_kernel::{Actor, Command, Entity, EntityId, Moment, Order};
 use callboard_lifecycle::Kind;
 
 use crate::body;
+use crate::checkpoint::PublicKey;
 use crate::record::{Hash, Record};
 use crate::slot::Reply;
 
@@ -116,4 +117,6 @@ pub struct Info {
     pub checkpoints: u64,
     /// Bytes on disk.
     pub bytes: u64,
+    /// The public keys that sign its checkpoints, the first one first.
+    pub keys: Vec<PublicKey>,
 }

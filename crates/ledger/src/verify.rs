@@ -10,7 +10,7 @@ use callboard_lifecycle::{Kind, Words};
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::checkpoint::{Checkpoint, RECORDS_BETWEEN, Root};
+use crate::checkpoint::{Checkpoint, PublicKey, RECORDS_BETWEEN, Root};
 use crate::engine::Ask;
 use crate::error::ReadError;
 use crate::mutant;
@@ -51,7 +51,8 @@ impl Problem {
 /// Problems beyond this many say nothing new.
 const PROBLEMS_MAX: usize = 1000;
 
-pub(crate) fn verify(reader: &dyn Ask) -> Result<Report, ReadError> {
+/// Checks everything; `trusted` are the keys that may have signed, if the caller does not go by the store's own list.
+pub(crate) fn verify(reader: &dyn Ask, trusted: Option<&[PublicKey]>) -> Result<Report, ReadError> {
     // In this order, as another process may write meanwhile: what is due by now has its checkpoint among those that
     // are read next, and none of these lies beyond the end that is read last.
     let due = reader.head()?;
@@ -77,6 +78,7 @@ pub(crate) fn verify(reader: &dyn Ask) -> Result<Report, ReadError> {
     }
     if !mutant::removed("check_checkpoints") {
         check_checkpoints(&checkpoints, &hashes, &mut problems);
+        check_signers(&checkpoints, reader, trusted, &mut problems)?;
         if reader.seals() {
             problems.extend(overdue(&checkpoints, due));
         }
@@ -203,6 +205,28 @@ fn check_checkpoints(checkpoints: &[Checkpoint], hashes: &[(u64, Hash)], problem
         }
         root = Root::after(checkpoint.root);
     }
+}
+
+/// Somebody who can write the store can sign everything anew, but only with a key of their own.
+fn check_signers(
+    checkpoints: &[Checkpoint],
+    reader: &dyn Ask,
+    trusted: Option<&[PublicKey]>,
+    problems: &mut Vec<Problem>,
+) -> Result<(), ReadError> {
+    let listed = match trusted {
+        Some(keys) => keys.to_vec(),
+        None => reader.signers()?,
+    };
+    let whose = if trusted.is_some() { "is not one that was asked for" } else { "the store does not list" };
+    for checkpoint in checkpoints {
+        let key = PublicKey(checkpoint.public_key);
+        if !listed.contains(&key) {
+            let problem = format!("the checkpoint is signed by a key that {whose}: {key}");
+            problems.push(Problem { seq: Some(checkpoint.seq), entity: None, problem });
+        }
+    }
+    Ok(())
 }
 
 /// The newest checkpoint was taken away, if more records are behind it than the writer ever leaves there.

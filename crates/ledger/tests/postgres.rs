@@ -183,5 +183,5 @@ fn what_it_says_of_itself(cluster: &Cluster) {
     assert_eq!(info.checkpoints, 0, "without a key nothing is signed");
     assert!(ledger.verify().unwrap().ok, "and nothing is missed");
     let unsupported = ledger.backup(&cluster.path().join("copy"));
-    assert!(matches!(unsupported, Err(ReadError::Unsupported(_))), "{unsupported:?}");
+    assert!(matches!(unsupported, Err(ReadError::Unsupported { .. })), "{unsupported:?}");
 }

@@ -11,9 +11,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::script::{Script, Step};
 use crate::dice::Dice;
-use crate::vfs::{
-    Call, Disk, Effect, Fault, Lasts, Mount, Sound, chain, missing, open_store, records, together,
-};
+use crate::vfs::{Call, Disk, Effect, Fault, Mount, Sound, chain, missing, open_store, records, together};
 
 /// What the caller of a command knows.
 enum Fate {
@@ -32,8 +30,6 @@ pub(super) struct Run<'a> {
     ledger: Option<Ledger>,
     mount: Mount,
     fates: Vec<Fate>,
-    /// A process that was not told has opened the store over pages that a failed sync lost.
-    forgotten: bool,
     problems: Vec<String>,
 }
 
@@ -44,7 +40,7 @@ impl<'a> Run<'a> {
             mount.disk.fail(fault);
         }
         let fates = script.requests.iter().map(|_| Fate::NotSent).collect();
-        Self { script, path, fault, ledger: None, mount, fates, forgotten: false, problems: Vec::new() }
+        Self { script, path, fault, ledger: None, mount, fates, problems: Vec::new() }
     }
 
     /// How many calls of each sort the script makes.
@@ -112,10 +108,6 @@ impl<'a> Run<'a> {
 
     fn open(&mut self) -> Result<(), String> {
         if self.ledger.is_none() {
-            self.forgotten |= self.mount.disk.hits() > 0
-                && self
-                    .fault
-                    .is_some_and(|fault| fault.effect == Effect::Lost && fault.lasts == Lasts::Forever);
             self.ledger = Some(open_store(self.path, &self.mount)?);
         }
         Ok(())
@@ -208,9 +200,6 @@ impl<'a> Run<'a> {
 
     /// A power cut now would leave what was acknowledged, and nothing that was told to be absent.
     fn check_power_cut(&mut self, when: &str) {
-        if self.forgotten {
-            return;
-        }
         let there: Vec<&Record> = self.durable().collect();
         let absent: Vec<String> = self
             .fates

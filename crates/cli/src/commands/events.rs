@@ -1,16 +1,17 @@
 //! `callboard events`: the records of the log in their order, and those to come.
 //!
-//! Invariant: continuing after a number loses nothing and repeats nothing. Whoever follows looks at the end of the log
-//! a few times a second and reads only when it moved; it ends when nobody reads the output any more. Deliberately
-//! absent: filters beyond one entity.
+//! Invariant: continuing after a number loses nothing and repeats nothing. Whoever follows is woken by the ledger and
+//! reads only when the log has grown; a server that is away is waited for. It ends when nobody reads the output any
+//! more. Deliberately absent: filters beyond one entity.
 
 use std::io::{BufWriter, Write};
+use std::time::Duration;
 
 use callboard_ledger::{Ledger, Page, Record, Scope};
 use clap::Args;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::error::{Error, Exit};
+use crate::error::{Error, Exit, tell};
 use crate::ids::{self, Short};
 use crate::screen::Screen;
 use crate::store::Store;
@@ -40,8 +41,8 @@ pub(crate) struct EventsArgs {
 
 /// Records held in memory at once.
 const PAGE: u64 = 1000;
-/// How long a follower waits between two looks at the end of the log.
-const LOOK_MS: i64 = 100;
+/// How long a follower waits for the log before it looks whether anybody still reads.
+const WAIT: Duration = Duration::from_millis(200);
 
 impl EventsArgs {
     /// Prints what there is, and what comes if that was asked for.
@@ -51,23 +52,51 @@ impl EventsArgs {
             None => Scope::All,
             Some(typed) => Scope::Entity(ids::find(&ledger, typed)?),
         };
-        let (mut after, mut left) = (self.since, self.limit.unwrap_or(u64::MAX));
+        let mut place = Place { after: self.since, left: self.limit.unwrap_or(u64::MAX) };
+        let (mut head, mut is_told) = (ledger.head().map_err(Error::Ask)?, false);
         loop {
-            let head = ledger.head().map_err(Error::Ask)?;
-            while after < head && left > 0 {
-                let limit = usize::try_from(left.min(PAGE)).unwrap_or(usize::MAX);
-                let records = page(&ledger, Page { after, limit, scope })?;
-                let Some(last) = records.last() else { break };
-                after = last.seq;
-                left -= records.len() as u64;
-                self.print(screen, &records)?;
-            }
-            // Between here and the head there is nothing of this entity.
-            after = after.max(if left > 0 { head } else { after });
-            if !self.follow || left == 0 || is_gone_after_waiting() {
-                return Ok(Exit::DONE);
+            let read = self.print_to(screen, &ledger, scope, head, &mut place);
+            let grown = match read {
+                Ok(()) if !self.follow || place.left == 0 || is_gone() => return Ok(Exit::DONE),
+                Ok(()) => ledger.wait_beyond(head, WAIT).map_err(Error::Ask),
+                Err(error) => Err(error),
+            };
+            match grown {
+                Ok(grown) => (head, is_told) = (grown, false),
+                Err(Error::Ask(error)) if self.follow && error.is_away() && !is_gone() => {
+                    if !is_told {
+                        tell("the server of the store is away; waiting for it\n");
+                    }
+                    is_told = true;
+                }
+                Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Prints what lies between the place and the head, and moves the place there.
+    fn print_to(
+        &self,
+        screen: &Screen,
+        ledger: &Ledger,
+        scope: Scope,
+        head: u64,
+        place: &mut Place,
+    ) -> Result<(), Error> {
+        while place.after < head && place.left > 0 {
+            let limit = usize::try_from(place.left.min(PAGE)).unwrap_or(usize::MAX);
+            let page = Page { after: place.after, limit, scope };
+            let records = ledger.records(page).map_err(Error::Ask)?;
+            let Some(last) = records.last() else { break };
+            self.print(screen, &records)?;
+            place.after = last.seq;
+            place.left -= records.len() as u64;
+        }
+        if place.left > 0 {
+            // Between here and the head there is nothing of this entity.
+            place.after = place.after.max(head);
+        }
+        Ok(())
     }
 
     fn print(&self, screen: &Screen, records: &[Record]) -> Result<(), Error> {
@@ -87,15 +116,16 @@ impl EventsArgs {
     }
 }
 
-fn page(ledger: &Ledger, page: Page) -> Result<Vec<Record>, Error> {
-    ledger.records(page).map_err(Error::Ask)
+/// How far the output has come.
+struct Place {
+    after: u64,
+    left: u64,
 }
 
-/// Waits a moment; says at once when nobody reads the output any more.
-fn is_gone_after_waiting() -> bool {
+/// Does nobody read the output any more?
+fn is_gone() -> bool {
     let output = std::io::stdout();
     // Nothing is asked for: an end that hung up is reported all the same.
     let mut ends = [PollFd::new(&output, PollFlags::empty())];
-    let wait = Timespec { tv_sec: 0, tv_nsec: LOOK_MS * 1_000_000 };
-    poll(&mut ends, Some(&wait)).is_ok_and(|ended| ended > 0)
+    poll(&mut ends, Some(&Timespec::default())).is_ok_and(|ended| ended > 0)
 }

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use callboard_ledger::{Info, Ledger, Report};
+use callboard_ledger::{Info, Ledger, ReadError, Report};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
@@ -105,7 +105,7 @@ fn backup(ledger: &Ledger, file: &Path) -> Result<(), Error> {
     ledger.backup(file).map_err(|error| {
         // Half a copy is no backup.
         drop(std::fs::remove_file(file));
-        if error.is_busy() {
+        if error.is_busy() || matches!(error, ReadError::Unsupported { .. }) {
             Error::Ask(error)
         } else {
             Error::File(file.to_owned(), std::io::Error::other(told(&error)))
@@ -120,18 +120,20 @@ fn info(screen: &Screen, ledger: &Ledger, json: bool) -> Result<(), Error> {
     if json {
         return screen.json(&Told { path, info: &info, legacy });
     }
+    let keys: Vec<String> = info.keys.iter().map(ToString::to_string).collect();
     let properties = [
-        ("store", path),
-        ("engine", info.engine),
-        ("format", info.format.to_string()),
-        ("records", info.records.to_string()),
-        ("entities", format!("{}, {} of them alive", info.entities, info.live)),
-        ("legacy rows", legacy.to_string()),
-        ("checkpoints", info.checkpoints.to_string()),
-        ("size", size(info.bytes)),
+        ("store", vec![path]),
+        ("engine", vec![info.engine]),
+        ("format", vec![info.format.to_string()]),
+        ("records", vec![info.records.to_string()]),
+        ("entities", vec![format!("{}, {} of them alive", info.entities, info.live)]),
+        ("legacy rows", vec![legacy.to_string()]),
+        ("checkpoints", vec![info.checkpoints.to_string()]),
+        ("size", vec![size(info.bytes)]),
+        ("signed by", keys),
     ];
     let properties: Vec<(String, Vec<String>)> =
-        properties.into_iter().map(|(name, value)| (name.to_owned(), vec![value])).collect();
+        properties.into_iter().map(|(name, values)| (name.to_owned(), values)).collect();
     screen.print(&screen.properties(&properties))
 }
 

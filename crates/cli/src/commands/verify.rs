@@ -3,7 +3,7 @@
 //! Invariant: a log that does not hold ends with exit code 1 and the position of the first record that does not.
 //! Deliberately absent: mending anything.
 
-use callboard_ledger::{Problem, Report};
+use callboard_ledger::{Problem, PublicKey, Report};
 use clap::Args;
 
 use crate::advice;
@@ -16,6 +16,9 @@ use crate::telling::count;
 /// Check every record of the log: its hash, its place, its edge, and the checkpoints over it.
 #[derive(Args, Debug)]
 pub(crate) struct VerifyArgs {
+    /// Take only checkpoints that this public key signed, whatever keys the store lists. Can be given again.
+    #[arg(long, value_name = "HEX")]
+    key: Vec<PublicKey>,
     /// One JSON document.
     #[arg(long)]
     json: bool,
@@ -24,7 +27,12 @@ pub(crate) struct VerifyArgs {
 impl VerifyArgs {
     /// Checks it.
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
-        let report = store.open_existing()?.verify().map_err(Error::Ask)?;
+        let ledger = store.open_existing()?;
+        let report = match self.key.as_slice() {
+            [] => ledger.verify(),
+            keys => ledger.verify_signed_by(keys),
+        };
+        let report = report.map_err(Error::Ask)?;
         if self.json {
             screen.json(&report)?;
         } else {

@@ -19,4 +19,5 @@ mod output;
 mod past;
 mod proof;
 mod reasons;
+mod server;
 mod shelf;

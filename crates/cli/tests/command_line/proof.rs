@@ -1,10 +1,11 @@
 //! The store itself: what is changed is found, what is newer is refused, what is missing is said.
 
+use callboard_kernel::{Facts, Observe, Order};
 use serde_json::json;
 
 use crate::driver::{callboard, command, finish};
 use crate::fleet::fleet;
-use crate::shelf::{Shelf, session, text};
+use crate::shelf::{Shelf, record, session, text};
 
 const EDIT: &str = "DROP TRIGGER ledger_is_not_updated;
     UPDATE ledger SET body = replace(body, 'exited with 2', 'exited with 0') WHERE seq = 6;";
@@ -41,6 +42,47 @@ fn a_record_that_was_edited_is_found_and_named() {
     );
     assert!(ran.stdout.starts_with(&expected), "{}", ran.stdout);
     assert_eq!(shelf.run(&["store", "check"]).code, Some(1));
+}
+
+#[test]
+fn checkpoints_are_taken_from_the_keys_of_the_store_or_from_the_one_that_is_named() {
+    let shelf = Shelf::empty();
+    let id = shelf.create(&["session"]);
+    let ledger = shelf.ledger();
+    for beat in 0..256 {
+        let seen = Observe { reasons: vec![], data: Facts::none().with("beat", beat) };
+        record(&ledger, id.parse().unwrap(), beat, Order::Observe(seen));
+    }
+    drop(ledger);
+    let info = shelf.json(&["store", "info", "--json"]);
+    let key = info["keys"][0].as_str().unwrap();
+    assert_eq!((info["keys"].as_array().unwrap().len(), key.len()), (1, 64));
+    assert!(shelf.well(&["store", "info"]).contains(&format!("signed by    {key}\n")));
+    assert_eq!(shelf.json(&["verify", "--json", "--key", key])["ok"], true);
+
+    let other = "ab".repeat(32);
+    let ran = shelf.run(&["verify", "--key", &other]);
+    assert_eq!(ran.code, Some(1));
+    let expected = format!(
+        "at record 256: the checkpoint is signed by a key that is not one that was asked for: {key}."
+    );
+    assert!(ran.stdout.replace('\n', " ").contains(&expected), "{}", ran.stdout);
+    assert_eq!(shelf.json(&["verify", "--json", "--key", &other, "--key", key])["ok"], true);
+    let ran = shelf.run(&["verify", "--key", "abc"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("a key has 64 hexadecimal digits"), "{}", ran.stderr);
+
+    // Without its key file a copy signs with a key of its own, and says so.
+    let copy = shelf.file("copy.db");
+    shelf.well(&["store", "backup", text(&copy)]);
+    shelf.well(&["create", "session", "--store", text(&copy)]);
+    let keys = shelf.json(&["store", "info", "--json", "--store", text(&copy)])["keys"].clone();
+    assert_eq!((keys.as_array().unwrap().len(), keys[0].as_str().unwrap()), (2, key));
+    std::fs::remove_file(shelf.file("store.db.key")).unwrap();
+    shelf.tamper("DROP TRIGGER signer_is_not_updated; UPDATE signer SET public_key = zeroblob(32)");
+    let report: serde_json::Value = serde_json::from_str(&shelf.run(&["verify", "--json"]).stdout).unwrap();
+    let problem = report["problems"][0]["problem"].as_str().unwrap();
+    assert!(problem.contains("a key that the store does not list"), "{problem}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use deadpool_postgres::Client;
 use super::columns;
 use super::connect::{Place, Role};
 use super::schema::FORMAT;
+use crate::checkpoint::PublicKey;
 use crate::error::ReadError;
 use crate::store::Info;
 
@@ -17,7 +18,7 @@ pub(super) async fn info(client: Client) -> Result<Info, ReadError> {
                (SELECT count(*) FROM entity WHERE ended_at IS NULL), \
                (SELECT count(*) FROM checkpoint), \
                (SELECT sum(pg_total_relation_size(of))::bigint FROM unnest( \
-                   ARRAY['meta', 'legal', 'ledger', 'checkpoint', 'legacy', 'entity']::regclass[]) of)";
+                   ARRAY['meta', 'signer', 'legal', 'ledger', 'checkpoint', 'legacy', 'entity']::regclass[]) of)";
     let row = client.query_one(sql, &[]).await?;
     let version: &str = row.try_get(0)?;
     // A distribution adds its own name behind the version.
@@ -30,7 +31,14 @@ pub(super) async fn info(client: Client) -> Result<Info, ReadError> {
         live: columns::number(&row, 3)?,
         checkpoints: columns::number(&row, 4)?,
         bytes: columns::number(&row, 5)?,
+        keys: signers(&client).await?,
     })
+}
+
+/// The keys that sign checkpoints of this store, the first one first.
+pub(super) async fn signers(client: &Client) -> Result<Vec<PublicKey>, ReadError> {
+    let rows = client.query("SELECT public_key FROM signer ORDER BY number", &[]).await?;
+    rows.iter().map(|row| Ok(PublicKey(columns::hash(row, 0)?.0))).collect()
 }
 
 /// The server does this by itself in time; a person may want it at once.

@@ -6,6 +6,7 @@ mod columns;
 mod connect;
 mod exchange;
 mod fence;
+mod listener;
 mod maintain;
 mod reader;
 mod rows;
@@ -22,4 +23,5 @@ mod writer;
 
 pub(crate) use connect::{Place, is_url};
 pub(crate) use reader::Reader;
+pub(crate) use trouble::is_away;
 pub(crate) use writer::Writer;

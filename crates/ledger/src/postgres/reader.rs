@@ -5,13 +5,13 @@
 
 use std::future::Future;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
+use std::time::{Duration, Instant};
 
 use callboard_kernel::{EntityId, Moment};
 use callboard_lifecycle::{Kind, Words};
 use deadpool_postgres::{
-    Client, ClientWrapper, Hook, HookError, Manager, ManagerConfig, Pool, PoolError, RecyclingMethod,
-    Runtime, TimeoutType,
+    Client, ClientWrapper, Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime,
 };
 use tokio_postgres::IsolationLevel;
 use uuid::Uuid;
@@ -20,8 +20,9 @@ use super::connect::{Place, Role};
 use super::session::Patience;
 use super::snapshot::Snapshot;
 use super::worker::{Pending, Worker};
-use super::{columns, exchange, maintain, trouble, views};
-use crate::checkpoint::Checkpoint;
+use super::{columns, exchange, listener, maintain, trouble, views};
+use crate::bell::Bell;
+use crate::checkpoint::{Checkpoint, PublicKey};
 use crate::engine::Ask;
 use crate::error::{OpenError, ReadError};
 use crate::export::Legacy;
@@ -34,6 +35,8 @@ use crate::verify::Problem;
 const CONNECTIONS_MAX: usize = 8;
 /// Records fetched at once while walking through the log.
 const WALK_PAGE: i64 = 4096;
+/// How long a lost wake-up can go unnoticed.
+const LOOK: Duration = Duration::from_secs(2);
 
 /// Answers questions about a store.
 pub(crate) struct Reader {
@@ -42,6 +45,8 @@ pub(crate) struct Reader {
     worker: Worker,
     /// Where the key lies that signs checkpoints; without one, nothing is signed.
     key: Option<PathBuf>,
+    /// Begins when somebody waits for the first time.
+    listening: Once,
 }
 
 impl Reader {
@@ -63,7 +68,7 @@ impl Reader {
             .build()
             .map_err(|error| fail(std::io::Error::other(error)))?;
         let worker = Worker::new().map_err(fail)?;
-        Ok(Self { place: Arc::new(place), pool, worker, key })
+        Ok(Self { place: Arc::new(place), pool, worker, key, listening: Once::new() })
     }
 
     /// Asks on a connection of the pool, and again on another one as long as connections are lost.
@@ -92,7 +97,7 @@ impl Reader {
                     Err(error) => error.into(),
                 };
                 match patience.next() {
-                    Some(pause) if is_lost(&error) => tokio::time::sleep(pause).await,
+                    Some(pause) if trouble::is_away(&error) => tokio::time::sleep(pause).await,
                     Some(_) | None => return Err(error),
                 }
             }
@@ -114,13 +119,6 @@ impl Reader {
     }
 }
 
-/// Was it the connection, and not the question?
-fn is_lost(error: &ReadError) -> bool {
-    matches!(error, ReadError::Postgres(error) if trouble::is_lost(error))
-        || matches!(error, ReadError::Pool(PoolError::Backend(error)) if trouble::may_come_back(error))
-        || matches!(error, ReadError::Pool(PoolError::Timeout(TimeoutType::Create)))
-}
-
 fn limit(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
@@ -131,6 +129,21 @@ impl Ask for Reader {
             let statement = client.prepare_cached("SELECT coalesce(max(seq), 0) FROM ledger").await?;
             columns::number(&client.query_one(&statement, &[]).await?, 0)
         })
+    }
+
+    /// Woken by the writers of all hosts; a look now and then remains, as a wake-up can be lost with its connection.
+    fn wait_beyond(&self, seq: u64, until: Instant, bell: &Arc<Bell>) -> Result<u64, ReadError> {
+        self.listening.call_once(|| {
+            drop(self.worker.start(listener::listen(Arc::clone(&self.place), Arc::clone(bell))));
+        });
+        loop {
+            let heard = bell.count();
+            let end = self.head()?;
+            if end > seq || Instant::now() >= until {
+                return Ok(end);
+            }
+            bell.wait(heard, until.min(Instant::now() + LOOK));
+        }
     }
 
     fn entity(&self, id: EntityId) -> Result<Option<Stored>, ReadError> {
@@ -226,6 +239,10 @@ impl Ask for Reader {
         })
     }
 
+    fn signers(&self) -> Result<Vec<PublicKey>, ReadError> {
+        self.ask(|client| async move { maintain::signers(&client).await })
+    }
+
     /// What is written stays as it is, so pages read one after another are one snapshot of the range. The next page
     /// is on its way while the caller works on this one.
     fn each_record(
@@ -297,9 +314,8 @@ impl Ask for Reader {
     }
 
     fn backup(&self, _to: &std::path::Path) -> Result<(), ReadError> {
-        Err(ReadError::Unsupported(
-            "copying a PostgreSQL store: use pg_dump, which does it while others write",
-        ))
+        let instead = "pg_dump copies the whole database while others write, and pg_restore brings it back";
+        Err(ReadError::Unsupported { what: "being copied to a file", instead })
     }
 
     /// The server checks its own pages when it reads them; what it holds is checked by `verify`.

@@ -6,6 +6,7 @@
 use tokio_postgres::Client;
 
 use super::connect::{Place, Role};
+use crate::checkpoint::PublicKey;
 use crate::error::OpenError;
 use crate::legal;
 
@@ -20,9 +21,12 @@ mod embedded {
 }
 
 /// Makes the store what this program needs, or says why it cannot.
-pub(super) async fn open(place: &Place) -> Result<(), OpenError> {
+pub(super) async fn open(place: &Place, signer: Option<PublicKey>) -> Result<(), OpenError> {
     let (mut client, task) = place.dial(Role::Writer).await.map_err(|source| place.server(source))?;
-    let done = bring_up(&mut client, place).await;
+    let mut done = bring_up(&mut client, place).await;
+    if let (Ok(()), Some(signer)) = (&done, signer) {
+        done = list(&client, signer).await.map_err(|source| place.server(source));
+    }
     // The lock ends with the connection, and the connection only when its task has run to its end.
     drop(client);
     drop(task.await);
@@ -65,6 +69,13 @@ async fn migrate(client: &mut Client, place: &Place) -> Result<(), OpenError> {
         .await
         .map(|_| ())
         .map_err(|source| OpenError::Migrate { path: place.shown().into(), source: Box::new(source) })
+}
+
+/// Lists a key that is going to sign unless it is listed.
+async fn list(client: &Client, signer: PublicKey) -> Result<(), tokio_postgres::Error> {
+    let sql = "INSERT INTO signer (public_key) SELECT $1::bytea \
+               WHERE NOT EXISTS (SELECT FROM signer WHERE public_key = $1) ON CONFLICT DO NOTHING";
+    client.execute(sql, &[&&signer.0[..]]).await.map(|_| ())
 }
 
 /// Adds the edges the store does not know yet, in one transaction; none is ever taken away. A store that has every

@@ -5,6 +5,7 @@
 
 use std::error::Error;
 
+use deadpool_postgres::{PoolError, TimeoutType};
 use tokio_postgres::error::{Severity, SqlState};
 
 use crate::error::{Fault, ReadError};
@@ -52,6 +53,13 @@ pub(super) fn is_lost(error: &tokio_postgres::Error) -> bool {
             matches!(error.parsed_severity(), Some(Severity::Fatal | Severity::Panic))
                 || error.code().code().starts_with("08")
         })
+}
+
+/// Was it the connection to the server, and not the question?
+pub(crate) fn is_away(error: &ReadError) -> bool {
+    matches!(error, ReadError::Postgres(error) if is_lost(error))
+        || matches!(error, ReadError::Pool(PoolError::Backend(error)) if may_come_back(error))
+        || matches!(error, ReadError::Pool(PoolError::Timeout(TimeoutType::Create)))
 }
 
 /// Can a connection that could not be made be made a little later? A wrong password or name stays wrong.

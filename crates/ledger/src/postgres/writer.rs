@@ -42,8 +42,8 @@ impl Writer {
     pub(crate) fn new(place: Place, key: Option<&Path>) -> Result<Self, OpenError> {
         let fail = |source| OpenError::Directory { path: place.shown().into(), source };
         let runtime = Builder::new_current_thread().enable_all().build().map_err(fail)?;
-        runtime.block_on(schema::open(&place))?;
         let seal = key.map(Seal::at).transpose()?;
+        runtime.block_on(schema::open(&place, seal.as_ref().map(Seal::public_key)))?;
         let session = None;
         Ok(Self { place, seal, memory: Memory::default(), session, used_at: Instant::now(), runtime })
     }

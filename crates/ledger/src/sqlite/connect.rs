@@ -28,7 +28,7 @@ mod embedded {
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub(crate) path: PathBuf,
-    busy_wait: Duration,
+    pub(super) busy_wait: Duration,
     /// Where the checkpoint key lies, if it is not beside the store.
     key: Option<PathBuf>,
     /// The file system, if it is not the usual one.
@@ -64,13 +64,9 @@ impl Place {
     }
 
     /// Opens the store for writing, making it or bringing its format up to date if need be.
-    pub(crate) fn open(&self) -> Result<Connection, OpenError> {
+    pub(super) fn open(&self) -> Result<Connection, OpenError> {
         if rusqlite::version_number() < SQLITE_MIN {
             return Err(OpenError::OldSqlite { found: rusqlite::version(), needed: "3.51.3" });
-        }
-        if let Some(directory) = self.path.parent() {
-            std::fs::create_dir_all(directory)
-                .map_err(|source| OpenError::Directory { path: self.path.clone(), source })?;
         }
         let fail = |source| self.database(source);
         let mut connection = self.touch(OpenFlags::default()).map_err(fail)?;
@@ -199,11 +195,7 @@ pub(super) fn settle(connection: &Connection) -> Result<(), rusqlite::Error> {
         let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY);
         return Err(rusqlite::Error::SqliteFailure(code, Some("a reader keeps the WAL".to_owned())));
     }
-    fence(connection)
-}
-
-/// A change that changes nothing, so that its commit syncs everything in the WAL before it.
-pub(super) fn fence(connection: &Connection) -> Result<(), rusqlite::Error> {
+    // A change that changes nothing; its commit is the first of the WAL.
     connection.pragma_update(None, "user_version", FORMAT)
 }
 

@@ -9,9 +9,9 @@ use std::path::Path;
 use rusqlite::Connection;
 use uuid::Uuid;
 
-use super::columns;
 use super::connect::FORMAT;
 use super::writer::insert_entity;
+use super::{columns, signers};
 use crate::error::ReadError;
 use crate::mutant;
 use crate::record::Record;
@@ -147,6 +147,7 @@ pub(super) fn info(connection: &Connection, path: &Path) -> Result<Info, ReadErr
         live: count("SELECT count(*) FROM entity WHERE ended_at IS NULL")?,
         checkpoints: count("SELECT count(*) FROM checkpoint")?,
         bytes,
+        keys: signers::all(connection)?,
     })
 }
 

@@ -5,7 +5,9 @@ mod connect;
 mod edges;
 mod exchange;
 mod maintain;
+mod presence;
 mod reader;
+mod signers;
 mod writer;
 
 pub(crate) use connect::Place;

@@ -2,15 +2,18 @@
 //!
 //! Invariant: a read never changes the store and never sees half a transaction.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use callboard_kernel::{EntityId, Moment};
 use callboard_lifecycle::{Kind, Words};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::connect::Place;
-use super::{columns, exchange, maintain};
-use crate::checkpoint::Checkpoint;
+use super::presence::Presence;
+use super::{columns, exchange, maintain, signers};
+use crate::bell::Bell;
+use crate::checkpoint::{Checkpoint, PublicKey};
 use crate::engine::Ask;
 use crate::error::ReadError;
 use crate::export::Legacy;
@@ -21,16 +24,20 @@ use crate::verify::Problem;
 
 /// Connections beyond this many are closed after use.
 const IDLE_MAX: usize = 8;
+/// How soon a commit of another process is seen, which rings no bell here.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Answers questions about a store.
 pub(crate) struct Reader {
     place: Place,
     idle: Mutex<Vec<Connection>>,
+    /// The last to go: the store is still open until the connections are closed.
+    _presence: Presence,
 }
 
 impl Reader {
-    pub(crate) const fn new(place: Place) -> Self {
-        Self { place, idle: Mutex::new(Vec::new()) }
+    pub(crate) const fn new(place: Place, presence: Presence) -> Self {
+        Self { place, idle: Mutex::new(Vec::new()), _presence: presence }
     }
 
     /// Runs `ask` on one snapshot.
@@ -38,15 +45,17 @@ impl Reader {
         &self,
         ask: impl FnOnce(&Connection) -> Result<T, ReadError>,
     ) -> Result<T, ReadError> {
+        self.lend(|connection| ask(&*connection.unchecked_transaction()?))
+    }
+
+    /// Runs `ask` on a connection that sees the store as it is at each statement.
+    fn lend<T>(&self, ask: impl FnOnce(&Connection) -> Result<T, ReadError>) -> Result<T, ReadError> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let connection = match idle {
             Some(connection) => connection,
             None => self.place.open_reader()?,
         };
-        let answer = {
-            let snapshot = connection.unchecked_transaction()?;
-            ask(&snapshot)?
-        };
+        let answer = ask(&connection)?;
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < IDLE_MAX {
             idle.push(connection);
@@ -58,6 +67,26 @@ impl Reader {
 impl Ask for Reader {
     fn head(&self) -> Result<u64, ReadError> {
         self.with(head)
+    }
+
+    /// A commit of any connection changes the version of the data, and looking at that is cheap.
+    fn wait_beyond(&self, seq: u64, until: Instant, bell: &Arc<Bell>) -> Result<u64, ReadError> {
+        let version = |connection: &Connection| -> Result<i64, rusqlite::Error> {
+            connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))
+        };
+        self.lend(|connection| {
+            let (mut heard, mut seen) = (bell.count(), version(connection)?);
+            let mut end = head(connection)?;
+            while end <= seq && Instant::now() < until {
+                bell.wait(heard, until.min(Instant::now() + LOOK));
+                heard = bell.count();
+                let found = version(connection)?;
+                if found != seen {
+                    (seen, end) = (found, head(connection)?);
+                }
+            }
+            Ok(end)
+        })
     }
 
     fn entity(&self, id: EntityId) -> Result<Option<Stored>, ReadError> {
@@ -140,6 +169,10 @@ impl Ask for Reader {
             let mut statement = connection.prepare_cached(&sql)?;
             collect(statement.query([])?, columns::checkpoint)
         })
+    }
+
+    fn signers(&self) -> Result<Vec<PublicKey>, ReadError> {
+        self.with(signers::all)
     }
 
     fn each_record(

@@ -9,8 +9,9 @@ use callboard_kernel::{EntityId, Event, EventType, Moment};
 use callboard_lifecycle::Words;
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 
-use super::columns;
-use super::connect::{Place, fence, settle};
+use super::connect::{Place, settle};
+use super::presence::Presence;
+use super::{columns, signers};
 use crate::batch::{Judged, Seen, Standing, Verdict};
 use crate::checkpoint::{RECORDS_BETWEEN, Root, Seal};
 use crate::engine::Commit;
@@ -32,15 +33,15 @@ struct Open {
     standing: Standing,
     /// Changes when another connection has committed.
     data_version: i64,
-    /// It has synced the WAL, and with it whatever an earlier process left there unsynced.
-    synced: bool,
 }
 
 impl Writer {
-    pub(crate) fn new(place: Place) -> Result<Self, OpenError> {
-        let connection = place.open()?;
+    /// Opens the store; the process must keep its presence for as long as any of its connections is open.
+    pub(crate) fn new(place: Place) -> Result<(Self, Presence), OpenError> {
+        let (connection, presence) = place.enter()?;
         let seal = place.seal()?;
-        Ok(Self { open: Some(Open::new(connection)), place, seal })
+        signers::record(&connection, seal.public_key()).map_err(|source| place.database(source))?;
+        Ok((Self { open: Some(Open::new(connection)), place, seal }, presence))
     }
 
     fn alone(&mut self, job: &Job) -> Verdict {
@@ -185,7 +186,7 @@ fn hash_at(connection: &Connection, seq: u64) -> Result<Option<Hash>, rusqlite::
 
 impl Open {
     fn new(connection: Connection) -> Self {
-        Self { connection, standing: Standing::default(), data_version: -1, synced: false }
+        Self { connection, standing: Standing::default(), data_version: -1 }
     }
 
     fn forget(&mut self) {
@@ -213,24 +214,13 @@ impl Open {
         }
         let committed = self.connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
         mutant::point("after_commit");
-        committed.map_err(Broken::Commit)?;
-        self.synced |= verdicts.iter().any(Result::is_ok);
-        Ok(())
+        committed.map(|_| ()).map_err(Broken::Commit)
     }
 
     fn inside(&mut self, jobs: &[Job], seal: &Seal, verdicts: &mut Vec<Verdict>) -> Result<(), ReadError> {
         self.catch_up()?;
         for job in jobs {
             verdicts.push(self.one(job)?);
-        }
-        // A record that is repeated may have been left readable but unsynced by a process that crashed.
-        let mut taken = verdicts.iter().flatten().peekable();
-        if !self.synced
-            && taken.peek().is_some()
-            && taken.all(|receipt| receipt.repeated)
-            && !mutant::removed("sync_before_repeating")
-        {
-            fence(&self.connection)?;
         }
         checkpoint(&self.connection, seal, &mut self.standing.seen)
     }
