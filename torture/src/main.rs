@@ -5,6 +5,7 @@
 //! Deliberately absent: timing. A torture that needs luck to find a fault tries more often instead.
 
 mod aftermath;
+mod archive;
 mod belief;
 #[path = "../../crates/ledger/tests/common/cluster.rs"]
 mod cluster;

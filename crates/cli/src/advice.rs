@@ -3,7 +3,7 @@
 //! Invariant: a fault that is not named here still gets advice that helps. Deliberately absent: what went wrong, which
 //! the ledger says itself.
 
-use callboard_ledger::{Fault, OpenError, ReadError};
+use callboard_ledger::{ArchiveError, Fault, OpenError, ReadError};
 
 const BUSY: &str = "try again, or look for the program that holds it";
 const CHECK: &str = "callboard store check says what is damaged; a backup can be opened with --store";
@@ -27,10 +27,27 @@ pub(crate) fn on_asking(error: &ReadError) -> &'static str {
         BUSY
     } else if let ReadError::Unsupported { instead, .. } = error {
         instead
+    } else if matches!(error, ReadError::Segment { .. }) {
+        "bring the file back to where it was, or say where it is: callboard store restore FILE"
     } else if error.is_away() {
         "look after the server or the way to it, then ask again"
     } else {
         CHECK
+    }
+}
+
+/// After nothing was archived.
+pub(crate) fn on_archiving(error: &ArchiveError) -> &'static str {
+    if let ArchiveError::Store(cause) = error {
+        on_asking(cause)
+    } else if matches!(error, ArchiveError::Nothing { .. }) {
+        "there is a checkpoint about every 256 records; name a later record or time"
+    } else if matches!(error, ArchiveError::Unsound(_)) {
+        "callboard verify says what is wrong; nothing was moved"
+    } else if matches!(error, ArchiveError::Stranger(_)) {
+        "callboard store info lists the segments of this store"
+    } else {
+        "name a directory that can be written and has none of these files: --to DIR"
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use callboard_engine::{RecordError, RunError};
 use callboard_kernel::{EntityId, Refusal};
-use callboard_ledger::{AppendError, Fault, ImportError, OpenError, ReadError};
+use callboard_ledger::{AppendError, ArchiveError, Fault, ImportError, OpenError, ReadError};
 use callboard_lifecycle::UnknownWord;
 use callboard_lifecycle::session::SessionState;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -174,6 +174,9 @@ pub(crate) enum Error {
     /// A run whose output was not kept.
     #[error("there is no output of {0}")]
     NoOutput(EntityId),
+    /// Records that did not move to a file.
+    #[error("nothing was archived")]
+    Archive(#[source] ArchiveError),
     /// A record that does not hold.
     #[error("the log does not hold at record {seq}")]
     Corrupt {
@@ -200,7 +203,13 @@ impl Error {
             | Self::NoOutput(_) => Exit::NOT_FOUND,
             Self::Input(_, cause) if cause.kind() == io::ErrorKind::NotFound => Exit::NOT_FOUND,
             Self::Open(_, cause) if cause.is_busy() => Exit::HELD,
-            Self::Ask(cause) | Self::Import(_, ImportError::Store(cause)) if cause.is_busy() => Exit::HELD,
+            Self::Ask(cause)
+            | Self::Import(_, ImportError::Store(cause))
+            | Self::Archive(ArchiveError::Store(cause))
+                if cause.is_busy() =>
+            {
+                Exit::HELD
+            }
             Self::Append(Fault::Busy) => Exit::HELD,
             Self::Run(RunError::NotRecorded(cause)) => match cause.as_ref() {
                 RecordError::Open(cause) if cause.is_busy() => Exit::HELD,
@@ -219,6 +228,7 @@ impl Error {
             | Self::Import(..)
             | Self::Run(_)
             | Self::Shim(_)
+            | Self::Archive(_)
             | Self::Corrupt { .. } => Exit::FAILED,
         }
     }
@@ -265,6 +275,7 @@ impl Error {
             Self::Import(_, cause) => {
                 (told(cause), "nothing was changed; export it again where it comes from")
             }
+            Self::Archive(cause) => return (told(cause), advice::on_archiving(cause).to_owned()),
             Self::Read(cause) => (cause.to_string(), "give a file or a pipe on standard input"),
             Self::Write(cause) => (cause.to_string(), "look at where the output goes: is there space?"),
             Self::File(_, cause) => (cause.to_string(), "name a directory that can be written"),

@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 
 use callboard_kernel::Moment;
 use ed25519_dalek::{Signature, Signer, SigningKey, Verifier, VerifyingKey};
+use serde::{Deserialize, Serialize};
 
 use crate::error::OpenError;
-use crate::record::Hash;
+use crate::record::{Hash, Unreadable};
 
 /// How many records may be without a checkpoint; the cost of one is a signature.
 pub(crate) const RECORDS_BETWEEN: u64 = 256;
@@ -101,7 +102,54 @@ impl Seal {
     }
 }
 
+/// A checkpoint as it stands in an export.
+#[derive(Serialize, Deserialize)]
+struct CheckpointLine {
+    checkpoint: Fields,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Fields {
+    seq: u64,
+    at: Moment,
+    root: String,
+    public_key: String,
+    signature: String,
+}
+
 impl Checkpoint {
+    /// Its line in an export.
+    pub(crate) fn line(&self) -> Result<String, Unreadable> {
+        let (first, second) = self.signature.split_at(32);
+        let half = |bytes: &[u8]| Hash::of(bytes).unwrap_or_default().to_string();
+        let checkpoint = Fields {
+            seq: self.seq,
+            at: self.at,
+            root: self.root.to_string(),
+            public_key: PublicKey(self.public_key).to_string(),
+            signature: half(first) + &half(second),
+        };
+        Ok(serde_json::to_string(&CheckpointLine { checkpoint })?)
+    }
+
+    /// Reads it from its line.
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
+        let CheckpointLine { checkpoint: fields } =
+            serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let hex = |text: Option<&str>| text.and_then(Hash::from_hex).ok_or("a checkpoint has bad digits");
+        let (first, second) = (hex(fields.signature.get(..64))?, hex(fields.signature.get(64..))?);
+        let mut signature = [0; 64];
+        signature[..32].copy_from_slice(&first.0);
+        signature[32..].copy_from_slice(&second.0);
+        Ok(Self {
+            seq: fields.seq,
+            at: fields.at,
+            root: hex(Some(&fields.root))?,
+            public_key: hex(Some(&fields.public_key))?.0,
+            signature,
+        })
+    }
+
     /// Was it signed by the key it names?
     pub(crate) fn is_signed(&self) -> bool {
         let Ok(key) = VerifyingKey::from_bytes(&self.public_key) else { return false };

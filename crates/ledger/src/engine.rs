@@ -2,6 +2,7 @@
 //!
 //! Invariant: the two engines differ in speed and reach, never in an answer; one suite of tests runs on both.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -13,7 +14,8 @@ use crate::checkpoint::{Checkpoint, PublicKey};
 use crate::error::ReadError;
 use crate::export::Legacy;
 use crate::import::{ImportError, Imported, Lines};
-use crate::record::Record;
+use crate::record::{Hash, Record};
+use crate::segment::Segment;
 use crate::store::{Info, Job, Listing, Page, Stored};
 use crate::verify::Problem;
 
@@ -46,6 +48,18 @@ pub(crate) trait Ask: Send + Sync {
     fn checkpoints(&self) -> Result<Vec<Checkpoint>, ReadError>;
     /// The keys that sign checkpoints of this store, the first one first.
     fn signers(&self) -> Result<Vec<PublicKey>, ReadError>;
+    /// The parts of the log that are in files, in order.
+    fn segments(&self) -> Result<Vec<Segment>, ReadError>;
+    /// What is wrong with these files, and with what is kept of them.
+    fn segment_problems(&self) -> Result<Vec<Problem>, ReadError>;
+    /// Can records of this store be archived? If not, the error says what to do instead.
+    fn archives(&self) -> Result<(), ReadError> {
+        Ok(())
+    }
+    /// Records a segment whose file is complete, and takes its records out; how many went.
+    fn take_out(&self, segment: &Segment) -> Result<u64, ReadError>;
+    /// Says where the file of a segment lies.
+    fn relocate(&self, digest: Hash, path: &Path) -> Result<(), ReadError>;
     /// Calls `each` for the records after `after` up to `last`, one at a time, in order.
     fn each_record(
         &self,
@@ -62,7 +76,7 @@ pub(crate) trait Ask: Send + Sync {
     /// What the store says of itself.
     fn info(&self) -> Result<Info, ReadError>;
     /// Copies the store as it is at one moment, while others write.
-    fn backup(&self, to: &std::path::Path) -> Result<(), ReadError>;
+    fn backup(&self, to: &Path) -> Result<(), ReadError>;
     /// Is the store itself sound, as its database sees it? `None` means yes.
     fn integrity(&self) -> Result<Option<String>, ReadError>;
     /// Does this engine, as it was opened, sign checkpoints? Where it does not, none is missed.

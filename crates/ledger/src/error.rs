@@ -143,6 +143,18 @@ pub enum ReadError {
     /// The history does not follow the tables.
     #[error("the history does not follow the tables")]
     Misfit(#[from] callboard_kernel::Misfit),
+    /// Records that were archived, and their file cannot be used.
+    #[error("records {first} to {last} are archived in {}, which cannot be used: {problem}", .path.display())]
+    Segment {
+        /// The first of them.
+        first: u64,
+        /// The last of them.
+        last: u64,
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// The engine of this store cannot do it.
     #[error("this sort of store does not support {what}")]
     Unsupported {

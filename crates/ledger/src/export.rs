@@ -2,7 +2,8 @@
 //!
 //! Invariant: a line gives back the record byte for byte, so its hash can be computed anew from the line alone; the
 //! chain is checked while it is read, and the first record that does not hold stops the export at its position.
-//! Deliberately absent: checkpoints. They are signed by the key of one store, and the next store signs its own.
+//! The checkpoints over it come first, so that an export that was cut before the newest of them is found out when it
+//! is imported. Deliberately absent: taking these checkpoints over; the next store signs its own.
 
 use std::collections::HashMap;
 use std::io;
@@ -124,7 +125,12 @@ impl Ledger {
         let reader = self.reader();
         let mut exported = Exported::default();
         let mut chain = Chain { reader, heads: HashMap::new(), scratch: Vec::new() };
-        let mut after = range.after;
+        for line in checkpoints_over(reader, range)? {
+            each(&line).map_err(ExportError::Write)?;
+        }
+        // The table does not know what came before an archived record, so the way there is read too.
+        let archived = reader.segments()?.last().map_or(0, |segment| segment.until);
+        let mut after = if range.after < archived { 0 } else { range.after };
         while after < range.until {
             let records = page(reader, after)?;
             if records.is_empty() {
@@ -132,10 +138,13 @@ impl Ledger {
             }
             for record in records.iter().take_while(|record| record.seq <= range.until) {
                 chain.check(after + 1, record)?;
+                after = record.seq;
+                if record.seq <= range.after {
+                    continue;
+                }
                 let line = record.line().map_err(|error| corrupt(record.seq, &error))?;
                 each(&line).map_err(ExportError::Write)?;
                 exported.records += 1;
-                after = record.seq;
             }
             if records.last().is_some_and(|last| last.seq > range.until) {
                 break;
@@ -151,6 +160,20 @@ impl Ledger {
     pub fn legacy(&self) -> Result<u64, ReadError> {
         self.reader().legacy_count()
     }
+}
+
+/// The lines of the checkpoints in a range, and of the one before them, from which the first of them goes on.
+fn checkpoints_over(reader: &dyn Ask, range: Range) -> Result<Vec<String>, ExportError> {
+    let all = reader.checkpoints()?;
+    let first = all.partition_point(|checkpoint| checkpoint.seq <= range.after);
+    let end = all.partition_point(|checkpoint| checkpoint.seq <= range.until);
+    if first >= end {
+        return Ok(Vec::new());
+    }
+    all[first.saturating_sub(1)..end]
+        .iter()
+        .map(|checkpoint| checkpoint.line().map_err(|error| ReadError::from(error).into()))
+        .collect()
 }
 
 fn export_legacy(reader: &dyn Ask, each: &mut dyn FnMut(&str) -> io::Result<()>) -> Result<u64, ExportError> {

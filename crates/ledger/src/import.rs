@@ -12,9 +12,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
+use crate::checkpoint::Checkpoint;
 use crate::error::ReadError;
 use crate::export::Legacy;
 use crate::ledger::Ledger;
+use crate::promise::Signed;
 use crate::record::{Hash, Record};
 
 /// What an import took in.
@@ -55,22 +57,47 @@ pub(crate) enum Line {
     Legacy(Legacy),
 }
 
+/// What a line of an export can be.
+pub(crate) enum Piece {
+    Line(Line),
+    Checkpoint(Box<Checkpoint>),
+}
+
 /// Numbered lines, read one at a time.
 pub(crate) type Lines<'a> = dyn Iterator<Item = Result<(u64, Line), ImportError>> + 'a;
 
 impl Ledger {
     /// Takes an export in: into an empty store, or into one that it continues. On any error nothing was taken.
     pub fn import(&self, from: &mut dyn BufRead) -> Result<Imported, ImportError> {
-        let mut number = 0;
-        let mut lines = std::iter::from_fn(|| next(from, &mut number).transpose());
-        self.reader().import(&mut lines)
+        self.reader().import(&mut lines(from))
     }
+}
+
+/// The numbered lines of an export that an engine takes; the checkpoints among them are checked on the way.
+pub(crate) fn lines(from: &mut dyn BufRead) -> impl Iterator<Item = Result<(u64, Line), ImportError>> {
+    let (mut number, mut signed) = (0, Signed::default());
+    std::iter::from_fn(move || {
+        loop {
+            return match next(from, &mut number) {
+                Err(error) => Some(Err(error)),
+                Ok(Some(Piece::Checkpoint(checkpoint))) => match signed.promise(*checkpoint) {
+                    Ok(()) => continue,
+                    Err(problem) => Some(Err(ImportError::Line { number, problem })),
+                },
+                Ok(Some(Piece::Line(line))) => match signed.pass(&line) {
+                    Ok(()) => Some(Ok((number, line))),
+                    Err(problem) => Some(Err(ImportError::Line { number, problem })),
+                },
+                Ok(None) => signed.end().map(|problem| Err(ImportError::Line { number, problem })),
+            };
+        }
+    })
 }
 
 /// The longest line that is taken; a record is far below it.
 const LINE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-fn next(from: &mut dyn BufRead, number: &mut u64) -> Result<Option<(u64, Line)>, ImportError> {
+fn next(from: &mut dyn BufRead, number: &mut u64) -> Result<Option<Piece>, ImportError> {
     loop {
         let mut bytes = Vec::new();
         let read = from.take(LINE_BYTES_MAX).read_until(b'\n', &mut bytes).map_err(ImportError::Input)?;
@@ -86,12 +113,24 @@ fn next(from: &mut dyn BufRead, number: &mut u64) -> Result<Option<(u64, Line)>,
         if text.trim().is_empty() {
             continue;
         }
-        return match read_line(text.trim()) {
-            Ok(line) => Ok(Some((*number, line))),
+        return match read_piece(text) {
+            Ok(piece) => Ok(Some(piece)),
             Err(problem) => refuse(problem),
         };
     }
 }
+
+/// Reads a line of an export.
+pub(crate) fn read_piece(text: &str) -> Result<Piece, String> {
+    let text = text.trim();
+    if text.starts_with(CHECKPOINT) {
+        return Checkpoint::read(text).map(Box::new).map(Piece::Checkpoint);
+    }
+    read_line(text).map(Piece::Line)
+}
+
+/// How the line of a checkpoint begins.
+const CHECKPOINT: &str = "{\"checkpoint\":";
 
 fn read_line(text: &str) -> Result<Line, String> {
     #[derive(Deserialize)]

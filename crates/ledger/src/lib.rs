@@ -4,6 +4,7 @@
 //! what folding the log gives, and commit with it. Deliberately absent: deciding. Every command goes through the
 //! kernel's `decide` inside the transaction that records it.
 
+mod archive;
 mod batch;
 mod bell;
 mod body;
@@ -16,7 +17,9 @@ mod import;
 mod ledger;
 mod legal;
 mod postgres;
+mod promise;
 mod record;
+mod segment;
 mod slot;
 mod sqlite;
 mod store;
@@ -27,12 +30,14 @@ pub mod mutant;
 #[cfg(not(feature = "mutants"))]
 mod mutant;
 
+pub use archive::{ArchiveError, Archived};
 pub use checkpoint::PublicKey;
 pub use error::{AppendError, Fault, OpenError, ReadError};
 pub use export::{ExportError, Exported, Range};
 pub use import::{ImportError, Imported};
 pub use ledger::{Ledger, Options};
 pub use record::{Hash, Record, Unreadable};
+pub use segment::Segment;
 pub use slot::Ticket;
 pub use store::{Info, Listing, Page, Receipt, Request, Scope, Stored};
 pub use verify::{Problem, Report};

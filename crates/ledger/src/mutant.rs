@@ -39,6 +39,8 @@ mod switched {
         "after_commit",
         "inside_rebuild",
     ];
+    /// The point between two steps of archiving.
+    pub const ARCHIVE_POINT: &str = "archive";
     /// The point between two steps of a migration, and every few instructions inside of it.
     pub const MIGRATE_POINT: &str = "migrate";
 
@@ -55,7 +57,7 @@ mod switched {
     /// Ends the process here if the environment says so.
     pub(crate) fn point(name: &str) {
         let is_known = [WRITE_POINTS, SERVER_POINTS].iter().any(|points| points.contains(&name));
-        debug_assert!(name == MIGRATE_POINT || is_known, "BUG: nobody ends at {name}");
+        debug_assert!([MIGRATE_POINT, ARCHIVE_POINT].contains(&name) || is_known, "BUG: nobody ends at {name}");
         static TARGET: OnceLock<Option<(String, u64)>> = OnceLock::new();
         let target = TARGET.get_or_init(|| {
             let text = std::env::var(CRASH_AT).ok()?;
@@ -81,7 +83,7 @@ mod switched {
 }
 
 #[cfg(feature = "mutants")]
-pub use switched::{CRASH_AT, MIGRATE_POINT, SERVER_POINTS, VARIABLE, WRITE_POINTS, remove};
+pub use switched::{ARCHIVE_POINT, CRASH_AT, MIGRATE_POINT, SERVER_POINTS, VARIABLE, WRITE_POINTS, remove};
 #[cfg(feature = "mutants")]
 pub(crate) use switched::{point, point_behind, removed};
 

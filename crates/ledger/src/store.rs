@@ -6,6 +6,7 @@ use callboard_lifecycle::Kind;
 use crate::body;
 use crate::checkpoint::PublicKey;
 use crate::record::{Hash, Record};
+use crate::segment::Segment;
 use crate::slot::Reply;
 
 /// A command with who asks and when.
@@ -119,4 +120,6 @@ pub struct Info {
     pub bytes: u64,
     /// The public keys that sign its checkpoints, the first one first.
     pub keys: Vec<PublicKey>,
+    /// The parts of the log that were archived, in order.
+    pub segments: Vec<Segment>,
 }

@@ -59,9 +59,12 @@ pub(crate) fn verify(reader: &dyn Ask, trusted: Option<&[PublicKey]>) -> Result<
     let checkpoints = reader.checkpoints()?;
     let head = reader.head()?;
     let workers = std::thread::available_parallelism().map_or(1, usize::from).min(4) as u64;
-    let share = head.div_ceil(workers).max(1);
+    // What is archived is read from the beginning by one of them: the index does not know what came before.
+    let archived = reader.segments()?.last().map_or(0, |segment| segment.until);
+    let share = (head - archived).div_ceil(workers).max(1);
     let (parts, views) = std::thread::scope(|scope| {
-        let ranges = (0..workers).map(|n| (n * share, ((n + 1) * share).min(head)));
+        let live = (0..workers).map(|n| (archived + n * share, (archived + (n + 1) * share).min(head)));
+        let ranges = (archived > 0).then_some((0, archived)).into_iter().chain(live);
         let running: Vec<_> =
             ranges.map(|(after, last)| scope.spawn(move || part(reader, after, last))).collect();
         let views = reader.view_problems(PROBLEMS_MAX);
@@ -83,6 +86,7 @@ pub(crate) fn verify(reader: &dyn Ask, trusted: Option<&[PublicKey]>) -> Result<
             problems.extend(overdue(&checkpoints, due));
         }
     }
+    problems.extend(reader.segment_problems()?);
     problems.extend(views?);
     problems.truncate(PROBLEMS_MAX);
     let records = hashes.len() as u64;

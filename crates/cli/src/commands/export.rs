@@ -17,8 +17,9 @@ use crate::telling::count;
 
 /// Write the log as JSON, one record a line, as `events --json` prints them.
 ///
-/// A whole export ends with the rows from before there were states. A record that does not hold ends it with exit
-/// code 1; what was written before it can be imported.
+/// The checkpoints over the records come first, so that an import finds out if the export was cut off. A whole export
+/// ends with the rows from before there were states. A record that does not hold ends it with exit code 1; --until
+/// writes what holds before it.
 #[derive(Args, Debug)]
 pub(crate) struct ExportArgs {
     /// Only the records after this one.

@@ -1,18 +1,23 @@
 //! `callboard store`: the store itself: what it is, a copy of it, its soundness, its size and its format.
 //!
 //! Invariant: upkeep never changes a record, and never makes a store that is not there. Deliberately absent: deleting
-//! records; the log only grows.
+//! records; old ones can move to a file.
 
 use std::path::{Path, PathBuf};
 
-use callboard_ledger::{Info, Ledger, ReadError, Report};
+use callboard_kernel::Moment;
+use callboard_ledger::{Archived, Info, Ledger, ReadError, Report, Segment};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::verify;
+use crate::clock;
 use crate::error::{Error, Exit, told};
 use crate::screen::Screen;
 use crate::store::Store;
+use crate::telling::count;
+use crate::when::When;
+use crate::word::Reading;
 
 /// Look after the store: what it is, a backup, its soundness, its size and its format.
 #[derive(Args, Debug)]
@@ -47,6 +52,34 @@ enum StoreCommand {
     Migrate,
     /// Fold the views anew from the log.
     Rebuild,
+    /// Move the oldest records to a file of their own, which is read back before they leave the store.
+    ///
+    /// What is moved ends at the newest checkpoint at or before the place that is named. The file is part of the store
+    /// from then on: whatever needs old records reads it. Lists, states and idempotency keys need only the store.
+    Archive(ArchiveArgs),
+    /// Say where an archived segment lies, after it was moved or fetched from somewhere else.
+    Restore {
+        /// The file, which must be one that was archived from this store.
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+}
+
+#[derive(Args, Debug)]
+struct ArchiveArgs {
+    /// Records decided before this time: RFC 3339, or how long ago, such as 30d.
+    #[arg(long, value_name = "TIME", value_parser = Reading(When::read), allow_hyphen_values = true)]
+    #[arg(required_unless_present = "until")]
+    before: Option<When>,
+    /// Records up to and with this one.
+    #[arg(long, value_name = "SEQ", conflicts_with = "before")]
+    until: Option<u64>,
+    /// The directory that the file is written to.
+    #[arg(long, value_name = "DIR")]
+    to: PathBuf,
+    /// One JSON document.
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Serialize)]
@@ -93,8 +126,37 @@ impl StoreArgs {
                 let entities = ledger.info().map_err(Error::Ask)?.entities;
                 screen.print(&format!("the views of {entities} entities were folded anew from the log\n"))?;
             }
+            StoreCommand::Archive(args) => args.run(screen, &ledger)?,
+            StoreCommand::Restore { file } => {
+                let segment = ledger.restore(file).map_err(Error::Archive)?;
+                let (first, last) = (segment.after + 1, segment.until);
+                let path = segment.path.display();
+                screen.print(&format!("records {first} to {last} are read from {path}\n"))?;
+            }
         }
         Ok(Exit::DONE)
+    }
+}
+
+impl ArchiveArgs {
+    fn run(&self, screen: &Screen, ledger: &Ledger) -> Result<(), Error> {
+        let until = match (self.before, self.until) {
+            (Some(when), _) => {
+                let last = when.moment(clock::now()).as_micros().saturating_sub(1);
+                ledger.seq_at(Moment::from_micros(last)).map_err(Error::Ask)?
+            }
+            (None, until) => until.unwrap_or_default(),
+        };
+        let archived = ledger.archive(until, &self.to).map_err(Error::Archive)?;
+        if self.json {
+            return screen.json(&archived);
+        }
+        let Archived { segment, taken_out } = archived;
+        let (first, last, path) = (segment.after + 1, segment.until, segment.path.display());
+        screen.print(&format!(
+            "records {first} to {last} are in {path}\n{} left the store; callboard store vacuum gives the space back\n",
+            count(taken_out, "record")
+        ))
     }
 }
 
@@ -121,6 +183,7 @@ fn info(screen: &Screen, ledger: &Ledger, json: bool) -> Result<(), Error> {
         return screen.json(&Told { path, info: &info, legacy });
     }
     let keys: Vec<String> = info.keys.iter().map(ToString::to_string).collect();
+    let segments: Vec<String> = info.segments.iter().map(told_segment).collect();
     let properties = [
         ("store", vec![path]),
         ("engine", vec![info.engine]),
@@ -131,10 +194,15 @@ fn info(screen: &Screen, ledger: &Ledger, json: bool) -> Result<(), Error> {
         ("checkpoints", vec![info.checkpoints.to_string()]),
         ("size", vec![size(info.bytes)]),
         ("signed by", keys),
+        ("archived", segments),
     ];
     let properties: Vec<(String, Vec<String>)> =
         properties.into_iter().map(|(name, values)| (name.to_owned(), values)).collect();
     screen.print(&screen.properties(&properties))
+}
+
+fn told_segment(segment: &Segment) -> String {
+    format!("records {} to {} in {}", segment.after + 1, segment.until, segment.path.display())
 }
 
 fn check(screen: &Screen, ledger: &Ledger, json: bool) -> Result<Exit, Error> {

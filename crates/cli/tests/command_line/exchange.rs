@@ -244,11 +244,25 @@ fn a_large_import_is_signed_and_read_from_a_pipe() {
         ticket.wait().unwrap();
     }
     let exported = shelf.well(&["export"]);
-    assert_eq!(exported.lines().count(), 310);
+    assert_eq!(exported.lines().count(), 311, "a checkpoint comes before the records");
     let fresh = Shelf::empty();
     let file = std::fs::File::open(put(&fresh, "in.jsonl", &exported)).unwrap();
     finish(fresh.command(&["import", "-"]).stdin(file)).well();
-    assert_eq!(fresh.well(&["export"]), exported);
+    let records = |text: &str| text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(records(&fresh.well(&["export"])), records(&exported), "the next store signs for itself");
+    let cut: Vec<&str> = exported.lines().take(200).collect();
+    let signed = exported.replacen("\"signature\":\"", "\"signature\":\"00", 1).replacen("0000", "00", 1);
+    for (content, problem) in [
+        (cut.join("\n"), "the export was cut off: it ends at record 199, and a checkpoint in it covers "),
+        (exported.replacen("\"root\":\"", "\"root\":\"f", 1), "a checkpoint has bad digits"),
+        (signed, "checkpoint"),
+    ] {
+        let other = Shelf::empty();
+        let ran = other.run(&["import", &put(&other, "bad.jsonl", &content)]);
+        assert_eq!(ran.code, Some(1), "{problem}");
+        assert!(ran.stderr.contains(problem), "{}", ran.stderr);
+        assert_eq!(other.json(&["store", "info", "--json"])["records"], 0, "all or nothing");
+    }
     let report = fresh.json(&["verify", "--json"]);
     assert_eq!(
         (&report["ok"], &report["records"], &report["checkpoints"]),

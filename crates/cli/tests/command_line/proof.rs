@@ -122,7 +122,7 @@ fn a_newer_store_is_refused_and_left_alone() {
         let ran = shelf.run(arguments);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""), "{arguments:?}");
         assert!(
-            ran.stderr.contains("has format 99, and this program knows formats up to 2"),
+            ran.stderr.contains("has format 99, and this program knows formats up to 3"),
             "{}",
             ran.stderr
         );
@@ -211,7 +211,7 @@ fn the_store_tells_of_itself_is_copied_and_gives_space_back() {
     let shelf = fleet();
     let info = shelf.json(&["store", "info", "--json"]);
     assert_eq!(info["path"], text(&shelf.path()));
-    assert_eq!((&info["format"], &info["records"], &info["entities"]), (&json!(2), &json!(10), &json!(5)));
+    assert_eq!((&info["format"], &info["records"], &info["entities"]), (&json!(3), &json!(10), &json!(5)));
     assert_eq!((&info["live"], &info["legacy"]), (&json!(3), &json!(0)));
     assert!(shelf.well(&["store", "info"]).contains("records      10\n"));
 
@@ -234,5 +234,5 @@ fn the_store_tells_of_itself_is_copied_and_gives_space_back() {
 
     shelf.well(&["store", "vacuum"]);
     assert_eq!(shelf.json(&["verify", "--json"])["ok"], true);
-    assert!(shelf.well(&["store", "migrate"]).contains("format 2"));
+    assert!(shelf.well(&["store", "migrate"]).contains("format 3"));
 }

@@ -32,6 +32,7 @@ pub(super) async fn info(client: Client) -> Result<Info, ReadError> {
         checkpoints: columns::number(&row, 4)?,
         bytes: columns::number(&row, 5)?,
         keys: signers(&client).await?,
+        segments: Vec::new(),
     })
 }
 

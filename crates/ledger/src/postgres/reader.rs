@@ -4,7 +4,7 @@
 //! replaced and the question asked again. The calls block; they may be made on any thread (see `worker`).
 
 use std::future::Future;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,8 @@ use crate::engine::Ask;
 use crate::error::{OpenError, ReadError};
 use crate::export::Legacy;
 use crate::import::{ImportError, Imported, Lines};
-use crate::record::Record;
+use crate::record::{Hash, Record};
+use crate::segment::Segment;
 use crate::store::{Info, Listing, Page, Scope, Stored};
 use crate::verify::Problem;
 
@@ -37,6 +38,13 @@ const CONNECTIONS_MAX: usize = 8;
 const WALK_PAGE: i64 = 4096;
 /// How long a lost wake-up can go unnoticed.
 const LOOK: Duration = Duration::from_secs(2);
+
+/// The server keeps the whole log; its own means move old rows to slower disks.
+const NO_ARCHIVE: ReadError = ReadError::Unsupported {
+    what: "being archived",
+    instead: "callboard export writes the log to a file and leaves it in the store; the server can keep old rows in a \
+              tablespace on a slower disk",
+};
 
 /// Answers questions about a store.
 pub(crate) struct Reader {
@@ -243,6 +251,26 @@ impl Ask for Reader {
         self.ask(|client| async move { maintain::signers(&client).await })
     }
 
+    fn segments(&self) -> Result<Vec<Segment>, ReadError> {
+        Ok(Vec::new())
+    }
+
+    fn segment_problems(&self) -> Result<Vec<Problem>, ReadError> {
+        Ok(Vec::new())
+    }
+
+    fn take_out(&self, _segment: &Segment) -> Result<u64, ReadError> {
+        Err(NO_ARCHIVE)
+    }
+
+    fn relocate(&self, _digest: Hash, _path: &Path) -> Result<(), ReadError> {
+        Err(NO_ARCHIVE)
+    }
+
+    fn archives(&self) -> Result<(), ReadError> {
+        Err(NO_ARCHIVE)
+    }
+
     /// What is written stays as it is, so pages read one after another are one snapshot of the range. The next page
     /// is on its way while the caller works on this one.
     fn each_record(
@@ -313,7 +341,7 @@ impl Ask for Reader {
         })
     }
 
-    fn backup(&self, _to: &std::path::Path) -> Result<(), ReadError> {
+    fn backup(&self, _to: &Path) -> Result<(), ReadError> {
         let instead = "pg_dump copies the whole database while others write, and pg_restore brings it back";
         Err(ReadError::Unsupported { what: "being copied to a file", instead })
     }

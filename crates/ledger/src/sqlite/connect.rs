@@ -15,7 +15,7 @@ use crate::error::OpenError;
 use crate::mutant;
 
 /// The newest format this program knows: the number of the last migration.
-pub(super) const FORMAT: i64 = 2;
+pub(super) const FORMAT: i64 = 3;
 
 /// Older ones can corrupt a WAL that two connections write or checkpoint.
 const SQLITE_MIN: i32 = 3_051_003;

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use rusqlite::Connection;
@@ -11,7 +12,7 @@ use uuid::Uuid;
 
 use super::connect::FORMAT;
 use super::writer::insert_entity;
-use super::{columns, signers};
+use super::{archive, columns, signers};
 use crate::error::ReadError;
 use crate::mutant;
 use crate::record::Record;
@@ -24,6 +25,16 @@ pub(super) fn each_record(
     last: u64,
     each: &mut dyn FnMut(Record) -> Result<(), ReadError>,
 ) -> Result<(), ReadError> {
+    let archived = archive::end(connection)?;
+    if after < archived {
+        archive::each(connection, after, &mut |record| {
+            if record.seq > last {
+                return Ok(ControlFlow::Break(()));
+            }
+            each(record).map(ControlFlow::Continue)
+        })?;
+    }
+    let after = after.max(archived);
     let sql = format!("SELECT {} FROM ledger WHERE seq > ?1 AND seq <= ?2 ORDER BY seq", columns::RECORD);
     let mut statement = connection.prepare(&sql)?;
     let mut rows = statement.query((after as i64, last as i64))?;
@@ -148,6 +159,7 @@ pub(super) fn info(connection: &Connection, path: &Path) -> Result<Info, ReadErr
         checkpoints: count("SELECT count(*) FROM checkpoint")?,
         bytes,
         keys: signers::all(connection)?,
+        segments: archive::segments(connection)?,
     })
 }
 

@@ -1,5 +1,6 @@
 //! The embedded engine: SQLite in WAL mode with a sync before every acknowledgement.
 
+mod archive;
 mod columns;
 mod connect;
 mod edges;

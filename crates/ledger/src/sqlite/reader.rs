@@ -2,6 +2,8 @@
 //!
 //! Invariant: a read never changes the store and never sees half a transaction.
 
+use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -11,14 +13,15 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::connect::Place;
 use super::presence::Presence;
-use super::{columns, exchange, maintain, signers};
+use super::{archive, columns, exchange, maintain, signers};
 use crate::bell::Bell;
 use crate::checkpoint::{Checkpoint, PublicKey};
 use crate::engine::Ask;
 use crate::error::ReadError;
 use crate::export::Legacy;
 use crate::import::{ImportError, Imported, Lines};
-use crate::record::Record;
+use crate::record::{Hash, Record};
+use crate::segment::Segment;
 use crate::store::{Info, Listing, Page, Scope, Stored};
 use crate::verify::Problem;
 
@@ -132,9 +135,16 @@ impl Ask for Reader {
             columns::RECORD
         );
         self.with(|connection| {
+            let archived = archive::end(connection)?;
+            let mut all = Vec::new();
+            if page.after < archived {
+                all = from_archive(connection, page)?;
+            }
             let mut statement = connection.prepare_cached(&sql)?;
-            let limit = i64::try_from(page.limit).unwrap_or(i64::MAX);
-            collect(statement.query((page.after as i64, id, limit))?, columns::record)
+            let limit = i64::try_from(page.limit - all.len()).unwrap_or(i64::MAX);
+            let rows = statement.query((page.after.max(archived) as i64, id, limit))?;
+            all.extend(collect(rows, columns::record)?);
+            Ok(all)
         })
     }
 
@@ -142,7 +152,10 @@ impl Ask for Reader {
     /// searched by halves.
     fn seq_at(&self, moment: Moment) -> Result<u64, ReadError> {
         self.with(|connection| {
-            let (mut low, mut high) = (0, head(connection)?);
+            if let Some(seq) = archive::seq_at(connection, moment)? {
+                return Ok(seq);
+            }
+            let (mut low, mut high) = (archive::end(connection)?, head(connection)?);
             let mut statement = connection.prepare_cached("SELECT at FROM ledger WHERE seq = ?1")?;
             while low < high {
                 let middle = low + (high - low).div_ceil(2);
@@ -175,6 +188,22 @@ impl Ask for Reader {
         self.with(signers::all)
     }
 
+    fn segments(&self) -> Result<Vec<Segment>, ReadError> {
+        self.with(archive::segments)
+    }
+
+    fn segment_problems(&self) -> Result<Vec<Problem>, ReadError> {
+        self.with(archive::problems)
+    }
+
+    fn take_out(&self, segment: &Segment) -> Result<u64, ReadError> {
+        archive::take_out(&mut self.place.open_writer()?, segment)
+    }
+
+    fn relocate(&self, digest: Hash, path: &Path) -> Result<(), ReadError> {
+        archive::relocate(&self.place.open_writer()?, digest, path)
+    }
+
     fn each_record(
         &self,
         after: u64,
@@ -200,7 +229,7 @@ impl Ask for Reader {
         self.with(|connection| maintain::info(connection, &self.place.path))
     }
 
-    fn backup(&self, to: &std::path::Path) -> Result<(), ReadError> {
+    fn backup(&self, to: &Path) -> Result<(), ReadError> {
         maintain::backup(&self.place.open_reader()?, to)
     }
 
@@ -226,6 +255,24 @@ impl Ask for Reader {
     fn legacy_count(&self) -> Result<u64, ReadError> {
         self.with(exchange::legacy_count)
     }
+}
+
+/// The part of a page that is in files.
+fn from_archive(connection: &Connection, page: Page) -> Result<Vec<Record>, ReadError> {
+    let mut found = Vec::new();
+    archive::each(connection, page.after, &mut |record| {
+        if found.len() >= page.limit {
+            return Ok(ControlFlow::Break(()));
+        }
+        if match page.scope {
+            Scope::All => true,
+            Scope::Entity(id) => id.uuid() == record.entity,
+        } {
+            found.push(record);
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(found)
 }
 
 fn head(connection: &Connection) -> Result<u64, ReadError> {

@@ -11,7 +11,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension};
 
 use super::connect::{Place, settle};
 use super::presence::Presence;
-use super::{columns, signers};
+use super::{archive, columns, signers};
 use crate::batch::{Judged, Seen, Standing, Verdict};
 use crate::checkpoint::{RECORDS_BETWEEN, Root, Seal};
 use crate::engine::Commit;
@@ -266,7 +266,10 @@ impl Open {
         let sql = format!("SELECT {} FROM ledger WHERE entity = ?1 AND key = ?2", columns::RECORD);
         let mut statement = self.connection.prepare_cached(&sql)?;
         let mut rows = statement.query((id.uuid().as_bytes(), key))?;
-        rows.next()?.map(columns::record).transpose()
+        match rows.next()? {
+            Some(row) => columns::record(row).map(Some),
+            None => archive::keyed(&self.connection, id, key),
+        }
     }
 
     /// Has the entity at hand, as the view says it stands.
