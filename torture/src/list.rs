@@ -14,16 +14,5 @@ pub(crate) const TORTURES: &[Torture] = &[
     crate::powerloss::TORTURE,
     crate::nemesis::TORTURE,
     crate::paths::TORTURE,
-use crate::{archive, crash, crashpoints, ioerr, migrate, model, powerloss, processes, tamper};
-
-pub(crate) const TORTURES: &[Torture] = &[
-    model::TORTURE,
-    crash::TORTURE,
-    crashpoints::TORTURE,
-    archive::TORTURE,
-    migrate::TORTURE,
-    processes::TORTURE,
-    tamper::TORTURE,
-    ioerr::TORTURE,
-    powerloss::TORTURE,
+    crate::archive::TORTURE,
 ];

@@ -57,7 +57,10 @@ mod switched {
     /// Ends the process here if the environment says so.
     pub(crate) fn point(name: &str) {
         let is_known = [WRITE_POINTS, SERVER_POINTS].iter().any(|points| points.contains(&name));
-        debug_assert!([MIGRATE_POINT, ARCHIVE_POINT].contains(&name) || is_known, "BUG: nobody ends at {name}");
+        debug_assert!(
+            [MIGRATE_POINT, ARCHIVE_POINT].contains(&name) || is_known,
+            "BUG: nobody ends at {name}"
+        );
         static TARGET: OnceLock<Option<(String, u64)>> = OnceLock::new();
         let target = TARGET.get_or_init(|| {
             let text = std::env::var(CRASH_AT).ok()?;

@@ -12,8 +12,9 @@ mod requests;
 use std::time::Duration;
 
 use callboard_ledger::{AppendError, Fault, Ledger, OpenError, Options, Page, ReadError, Scope};
+use callboard_lifecycle::session::SessionState;
 use cluster::Cluster;
-use requests::{create, observe, request, session, whole_run};
+use requests::{create, go, observe, request, session, whole_run};
 
 fn open(url: &str) -> Ledger {
     match Ledger::connect(url, Options::default()) {
