@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use callboard_kernel::EntityId;
 use callboard_lifecycle::{Kind, Words};
 use serde::Serialize;
 use uuid::Uuid;
@@ -42,9 +43,10 @@ pub struct Problem {
 
 impl Problem {
     /// The view of an entity is not what the log says.
-    pub(crate) fn of_view(entity: Uuid) -> Self {
+    pub(crate) fn of_view(kind: &str, entity: Uuid) -> Self {
         let problem = "its view is not what the log says".to_owned();
-        Self { seq: None, entity: Some(entity.to_string()), problem }
+        let id = Kind::parse(kind).map(|kind| EntityId::new(kind, entity).to_string());
+        Self { seq: None, entity: Some(id.unwrap_or_else(|_| entity.to_string())), problem }
     }
 }
 

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use callboard_kernel::EntityId;
+use callboard_lifecycle::Words;
 use tokio_postgres::Client;
 use uuid::Uuid;
 
@@ -37,17 +38,21 @@ pub(super) fn problems(snapshot: &Snapshot<'_>, most: usize) -> Result<Vec<Probl
     let mut problems = Vec::new();
     snapshot.walk(&format!("{} ORDER BY id", columns::ENTITY), &mut |row| {
         let id = row.try_get(0)?;
-        let is_right = match folded.remove(&id) {
+        let kind: String = row.try_get(1)?;
+        let fold = folded.remove(&id);
+        // The log knows the kind better than a row that may have been changed.
+        let kind = fold.as_ref().and_then(Fold::kind).map_or(kind, str::to_owned);
+        let is_right = match fold {
             Some(Fold::Known(stored)) => columns::is_view_of(row, &stored)?,
             Some(Fold::Unknown) => true,
             None => false,
         };
         if !is_right && !mutant::removed("fold_the_views") {
-            problems.push(Problem::of_view(id));
+            problems.push(Problem::of_view(&kind, id));
         }
         Ok(())
     })?;
-    problems.extend(folded.into_keys().map(Problem::of_view));
+    problems.extend(folded.into_iter().map(|(id, fold)| Problem::of_view(fold.kind().unwrap_or(""), id)));
     problems.truncate(most);
     Ok(problems)
 }
@@ -62,6 +67,13 @@ enum Fold {
 impl Fold {
     fn before(first: &Record) -> Self {
         first.id().map_or(Self::Unknown, |id| Self::Known(Box::new(Stored::unborn(id))))
+    }
+
+    fn kind(&self) -> Option<&'static str> {
+        match self {
+            Self::Known(stored) => Some(stored.entity.state.id.kind().name()),
+            Self::Unknown => None,
+        }
     }
 
     fn take(&mut self, record: &Record) {

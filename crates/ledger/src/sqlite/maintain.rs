@@ -7,6 +7,7 @@ use std::collections::hash_map::Entry;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use callboard_lifecycle::Words;
 use rusqlite::Connection;
 use uuid::Uuid;
 
@@ -69,16 +70,20 @@ pub(super) fn view_problems(connection: &Connection, limit: usize) -> Result<Vec
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let id = columns::uuid(row, 0)?;
-        let is_right = match folded.remove(&id) {
+        let kind: String = row.get(1)?;
+        let fold = folded.remove(&id);
+        // The log knows the kind better than a row that may have been changed.
+        let kind = fold.as_ref().and_then(Fold::kind).map_or(kind, str::to_owned);
+        let is_right = match fold {
             Some(Fold::Known(stored)) => columns::is_view_of(row, &stored)?,
             Some(Fold::Unknown) => true,
             None => false,
         };
         if !is_right && !mutant::removed("fold_the_views") {
-            problems.push(Problem::of_view(id));
+            problems.push(Problem::of_view(&kind, id));
         }
     }
-    problems.extend(folded.into_keys().map(Problem::of_view));
+    problems.extend(folded.into_iter().map(|(id, fold)| Problem::of_view(fold.kind().unwrap_or(""), id)));
     problems.truncate(limit);
     Ok(problems)
 }
@@ -93,6 +98,13 @@ enum Fold {
 impl Fold {
     fn before(first: &Record) -> Self {
         first.id().map_or(Self::Unknown, |id| Self::Known(Box::new(Stored::unborn(id))))
+    }
+
+    fn kind(&self) -> Option<&'static str> {
+        match self {
+            Self::Known(stored) => Some(stored.entity.state.id.kind().name()),
+            Self::Unknown => None,
+        }
     }
 
     fn take(&mut self, record: &Record) {
