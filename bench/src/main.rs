@@ -14,35 +14,39 @@ mod peer;
 use std::error::Error;
 use std::process::ExitCode;
 
+/// Takes the arguments behind the name.
+type Run = fn(&[String]) -> Result<(), Box<dyn Error>>;
+
 /// One benchmark: its name, what it shows, and its code.
 struct Bench {
     name: &'static str,
     shows: &'static str,
-    run: fn() -> Result<(), Box<dyn Error>>,
+    run: Run,
 }
 
 const BENCHES: &[Bench] = &[
     Bench {
         name: "kernel",
         shows: "decisions a second beside statig, allocations a decision, refusals, lines of `derive` a second",
-        run: || kernel::run().and_then(|()| derive::run()),
+        run: |_| kernel::run().and_then(|()| derive::run()),
     },
     Bench {
         name: "ledger",
-        shows: "durable transitions a second beside bare SQLite, questions and upkeep at a million entities",
+        shows: "durable transitions a second beside bare SQLite and PostgreSQL, questions and upkeep of large \
+                stores; --records N for the length of the log, --peers for DBOS and LangGraph",
         run: ledger::run,
     },
 ];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [name] = arguments.as_slice() else {
+    let [name, rest @ ..] = arguments.as_slice() else {
         return usage("name one benchmark");
     };
     let Some(bench) = BENCHES.iter().find(|bench| bench.name == name) else {
         return usage(&format!("there is no benchmark {name:?}"));
     };
-    match (bench.run)() {
+    match (bench.run)(rest) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");

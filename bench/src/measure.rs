@@ -113,6 +113,40 @@ fn turns_for(side: &mut Side<'_>, lap: Duration) -> io::Result<u64> {
     Ok(turns)
 }
 
+/// How long single things took.
+#[derive(Default)]
+pub(crate) struct Took(Vec<Duration>);
+
+impl Took {
+    /// Adds what one thing took.
+    pub(crate) fn add(&mut self, one: Duration) {
+        self.0.push(one);
+    }
+
+    /// Times one thing.
+    pub(crate) fn time<T, E>(&mut self, thing: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        let start = Instant::now();
+        let done = thing()?;
+        self.add(start.elapsed());
+        Ok(done)
+    }
+
+    /// What this part of them took at the most; 0.5 is the median.
+    pub(crate) fn at(&self, part: f64) -> Duration {
+        let mut sorted = self.0.clone();
+        sorted.sort();
+        let last = sorted.len().saturating_sub(1) as f64;
+        sorted.get((last * part).round() as usize).copied().unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Took {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [p50, p99, worst] = [0.5, 0.99, 1.0].map(|part| self.at(part).as_secs_f64() * 1e6);
+        write!(f, "p50 {p50:.0} us, p99 {p99:.0} us, worst {worst:.0} us")
+    }
+}
+
 /// The machine's own counters at one moment.
 pub(crate) struct Watch {
     since: Instant,
@@ -269,6 +303,14 @@ mod tests {
     fn the_median_lies_in_the_middle_and_the_range_is_whole() {
         assert_eq!(Spread::of(&[9.0, 1.0, 2.0]), Spread { median: 2.0, min: 1.0, max: 9.0 });
         assert_eq!(Spread::of(&[4.0, 1.0, 2.0, 9.0]).median, 3.0);
+    }
+
+    #[test]
+    fn percentiles_count_from_the_shortest() {
+        let mut took = Took::default();
+        (1..=101).rev().for_each(|micros| took.add(Duration::from_micros(micros)));
+        assert_eq!([0.0, 0.5, 0.99, 1.0].map(|part| took.at(part).as_micros()), [1, 51, 100, 101]);
+        assert_eq!(took.to_string(), "p50 51 us, p99 100 us, worst 101 us");
     }
 
     #[test]

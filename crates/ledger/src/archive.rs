@@ -150,7 +150,7 @@ fn read_back(reader: &dyn Ask, segment: &Segment) -> Result<(), ArchiveError> {
     let mut lines = import::lines(&mut file);
     reader.each_record(segment.after, segment.until, &mut |record| {
         let is_same = match lines.next() {
-            Some(Ok((_, Line::Record(line)))) => *line == record,
+            Some(Ok((_, Line::Record(line)))) => *line == record.to_record(),
             Some(Ok((_, Line::Legacy(_))) | Err(_)) | None => false,
         };
         if !is_same && problem.is_none() {

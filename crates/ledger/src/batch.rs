@@ -94,7 +94,7 @@ impl Standing {
         };
         let mut record = Record::of(self.seen.seq + 1, event, body);
         record.hash = record.hash_after(stored.head, &mut self.scratch);
-        stored.take(event, &record)?;
+        stored.take(event, record.seq, record.hash)?;
         self.seen.seq = record.seq;
         self.seen.at = record.at;
         Ok(record)
@@ -103,12 +103,12 @@ impl Standing {
 
 impl Stored {
     /// Folds one more record in.
-    pub(crate) fn take(&mut self, event: &Event, record: &Record) -> Result<(), ReadError> {
+    pub(crate) fn take(&mut self, event: &Event, seq: u64, hash: Hash) -> Result<(), ReadError> {
         self.entity.apply(event)?;
-        self.head = record.hash;
-        self.last_seq = record.seq;
+        self.head = hash;
+        self.last_seq = seq;
         if event.kind != EventType::Observed {
-            self.state_seq = record.seq;
+            self.state_seq = seq;
         }
         Ok(())
     }

@@ -39,6 +39,18 @@ pub(crate) fn encode(reasons: &[StateReason], cause: Option<&str>, data: &Facts)
         .unwrap_or_else(|error| unreachable!("BUG: a body is always JSON: {error}"))
 }
 
+/// Only the reasons of a stored body, in one go.
+pub(crate) fn reasons(text: &str) -> Result<Vec<StateReason>, Unreadable> {
+    #[derive(Deserialize)]
+    struct Reasons {
+        reasons: Option<Vec<StateReason>>,
+    }
+    if text.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(serde_json::from_str::<Reasons>(text)?.reasons.unwrap_or_default())
+}
+
 impl<'a> Body<'a> {
     /// Splits a stored body into its parts.
     pub(crate) fn parse(text: &'a str) -> Result<Self, Unreadable> {

@@ -18,6 +18,7 @@ use crate::record::{Hash, Record};
 use crate::segment::Segment;
 use crate::store::{Info, Job, Listing, Page, Stored};
 use crate::verify::Problem;
+use crate::views::{EachRecord, Share};
 
 /// The writing side; owned by the one writer thread of the process.
 pub(crate) trait Commit: Send {
@@ -61,18 +62,13 @@ pub(crate) trait Ask: Send + Sync {
     /// Says where the file of a segment lies.
     fn relocate(&self, digest: Hash, path: &Path) -> Result<(), ReadError>;
     /// Calls `each` for the records after `after` up to `last`, one at a time, in order.
-    fn each_record(
-        &self,
-        after: u64,
-        last: u64,
-        each: &mut dyn FnMut(Record) -> Result<(), ReadError>,
-    ) -> Result<(), ReadError>;
+    fn each_record(&self, after: u64, last: u64, each: EachRecord<'_>) -> Result<(), ReadError>;
     /// The record of the same entity before this one.
     fn before(&self, record: &Record) -> Result<Option<Record>, ReadError>;
-    /// View rows that are not what the log says.
-    fn view_problems(&self, limit: usize) -> Result<Vec<Problem>, ReadError>;
-    /// Drops the view and writes it anew.
-    fn rebuild(&self, folded: &[Stored]) -> Result<(), ReadError>;
+    /// View rows in the range of a share that are not what the log says.
+    fn view_problems(&self, share: Share) -> Result<Vec<Problem>, ReadError>;
+    /// Drops the view and writes it anew: what is folded, and what was written since.
+    fn rebuild(&self, folded: Share) -> Result<(), ReadError>;
     /// What the store says of itself.
     fn info(&self) -> Result<Info, ReadError>;
     /// Copies the store as it is at one moment, while others write.

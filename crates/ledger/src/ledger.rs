@@ -16,12 +16,14 @@ use crate::bell::Bell;
 use crate::checkpoint::PublicKey;
 use crate::engine::{Ask, Commit};
 use crate::error::{AppendError, OpenError, ReadError};
+use crate::fold;
 use crate::postgres;
 use crate::record::Record;
 use crate::slot::{self, Ticket};
 use crate::sqlite::{Place, Reader, Writer};
 use crate::store::{Info, Job, Listing, Page, Receipt, Request, Scope, Stored};
 use crate::verify::{self, Report};
+use crate::views::Share;
 
 /// How a store is opened.
 #[derive(Clone, Debug)]
@@ -168,12 +170,13 @@ impl Ledger {
 
     /// Entities as they stood after the record `seq`, newest first.
     pub fn entities_at(&self, listing: Listing, seq: u64) -> Result<Vec<Stored>, ReadError> {
-        let mut folded = self.fold(seq)?;
+        let (folds, last) = fold::of_log(self.reader(), seq)?;
+        let mut folded = Share::whole(folds, last).settle()?;
         folded.retain(|stored| {
             let Entity { state, ended_at, .. } = &stored.entity;
             listing.kind.is_none_or(|kind| kind == state.id.kind()) && (listing.ended || ended_at.is_none())
         });
-        folded.sort_by_key(|stored| std::cmp::Reverse(stored.entity.state.id.uuid()));
+        folded.reverse();
         if listing.limit > 0 {
             folded.truncate(listing.limit);
         }
@@ -218,7 +221,8 @@ impl Ledger {
 
     /// Drops the views and folds them anew from the log.
     pub fn rebuild(&self) -> Result<(), ReadError> {
-        self.0.reader.rebuild(&self.fold(u64::MAX)?)
+        let (folds, last) = fold::of_log(self.reader(), u64::MAX)?;
+        self.0.reader.rebuild(Share::whole(folds, last))
     }
 
     /// What the store says of itself.
@@ -249,32 +253,7 @@ impl Ledger {
     pub fn path(&self) -> &Path {
         &self.0.path
     }
-
-    /// Every entity as it stood after the record `seq`, folded from the log.
-    pub(crate) fn fold(&self, seq: u64) -> Result<Vec<Stored>, ReadError> {
-        let mut folded = std::collections::HashMap::new();
-        let mut after = 0;
-        loop {
-            let records = self.records(Page { after, limit: FOLD_PAGE, scope: Scope::All })?;
-            let Some(last) = records.last() else { break };
-            after = last.seq;
-            for record in records.iter().take_while(|record| record.seq <= seq) {
-                let id = record.id()?;
-                folded.entry(id).or_insert_with(|| Stored::unborn(id)).follow(record)?;
-            }
-            if after >= seq {
-                break;
-            }
-        }
-        let mut folded: Vec<Stored> = folded.into_values().collect();
-        // In the order of the ids, so that a view that is written from it grows at its end.
-        folded.sort_by_key(|stored| stored.entity.state.id.uuid());
-        Ok(folded)
-    }
 }
-
-/// Records held in memory at once while folding.
-const FOLD_PAGE: usize = 10_000;
 
 /// Takes the first job and everything that is queued behind it, up to the limit, until every sender is gone.
 fn drain(jobs: &Receiver<Job>, batch_max: usize, mut commit: impl FnMut(Vec<Job>)) {

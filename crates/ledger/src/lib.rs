@@ -4,12 +4,16 @@
 //! what folding the log gives, and commit with it. Deliberately absent: deciding. Every command goes through the
 //! kernel's `decide` inside the transaction that records it.
 
+mod answers;
 mod archive;
+mod audit;
 mod batch;
 mod bell;
 mod body;
+mod borrowed;
 mod checkpoint;
 mod engine;
+mod entities;
 mod error;
 mod export;
 mod fold;
@@ -18,12 +22,15 @@ mod ledger;
 mod legal;
 mod postgres;
 mod promise;
+mod ranges;
 mod record;
 mod segment;
+mod shape;
 mod slot;
 mod sqlite;
 mod store;
 mod verify;
+mod views;
 
 #[cfg(feature = "mutants")]
 pub mod mutant;

@@ -113,28 +113,7 @@ impl Record {
 
     /// The hash this record must have after `before`.
     pub fn hash_after(&self, before: Hash, scratch: &mut Vec<u8>) -> Hash {
-        scratch.clear();
-        scratch.extend_from_slice(&before.0);
-        scratch.extend_from_slice(&self.seq.to_le_bytes());
-        scratch.extend_from_slice(self.entity.as_bytes());
-        scratch.extend_from_slice(&self.version.to_le_bytes());
-        scratch.extend_from_slice(&self.at.as_micros().to_le_bytes());
-        let texts = [
-            &self.kind,
-            &self.event_type,
-            &self.channel,
-            &self.from_state,
-            &self.via,
-            &self.to_state,
-            &self.actor_type,
-            &self.actor_id,
-            &self.body,
-        ];
-        for text in texts {
-            push(scratch, Some(text));
-        }
-        push(scratch, self.key.as_deref());
-        Hash(*blake3::hash(scratch).as_bytes())
+        self.borrowed().hash_after(before, scratch)
     }
 
     /// The id of the entity, if this program knows its kind.
@@ -179,13 +158,6 @@ fn via(event: &Event) -> &'static str {
         (EventType::Transitioned, Some(trigger)) => trigger.name(),
         (kind, _) => kind.name(),
     }
-}
-
-/// A length before each text keeps ("ab", "c") and ("a", "bc") apart; absent is not empty.
-fn push(scratch: &mut Vec<u8>, text: Option<&str>) {
-    let len = text.map_or(u32::MAX, |text| text.len() as u32);
-    scratch.extend_from_slice(&len.to_le_bytes());
-    scratch.extend_from_slice(text.unwrap_or("").as_bytes());
 }
 
 impl Serialize for Record {

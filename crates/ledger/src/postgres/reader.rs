@@ -31,6 +31,7 @@ use crate::record::{Hash, Record};
 use crate::segment::Segment;
 use crate::store::{Info, Listing, Page, Scope, Stored};
 use crate::verify::Problem;
+use crate::views::{EachRecord, Share};
 
 /// Connections at the most; a question beyond that waits for one.
 const CONNECTIONS_MAX: usize = 8;
@@ -273,16 +274,11 @@ impl Ask for Reader {
 
     /// What is written stays as it is, so pages read one after another are one snapshot of the range. The next page
     /// is on its way while the caller works on this one.
-    fn each_record(
-        &self,
-        after: u64,
-        last: u64,
-        each: &mut dyn FnMut(Record) -> Result<(), ReadError>,
-    ) -> Result<(), ReadError> {
+    fn each_record(&self, after: u64, last: u64, each: EachRecord<'_>) -> Result<(), ReadError> {
         let mut page = self.walk(after, last).wait()?;
         while let Some(end) = page.last().map(|record| record.seq) {
             let next = self.walk(end, last);
-            page.into_iter().try_for_each(&mut *each)?;
+            page.iter().try_for_each(|record| each(&record.borrowed()))?;
             page = next.wait()?;
         }
         Ok(())
@@ -304,13 +300,13 @@ impl Ask for Reader {
         })
     }
 
-    fn view_problems(&self, most: usize) -> Result<Vec<Problem>, ReadError> {
-        views::problems(&Snapshot::open(&self.worker, &self.place)?, most)
+    fn view_problems(&self, share: Share) -> Result<Vec<Problem>, ReadError> {
+        views::problems(&Snapshot::open(&self.worker, &self.place)?, share)
     }
 
-    fn rebuild(&self, folded: &[Stored]) -> Result<(), ReadError> {
+    fn rebuild(&self, folded: Share) -> Result<(), ReadError> {
         // Not asked again: whether a lost commit was done is for the caller to see.
-        let (place, folded) = (Arc::clone(&self.place), folded.to_vec());
+        let place = Arc::clone(&self.place);
         self.worker.start(async move { views::rebuild(&place, folded).await }).wait()
     }
 

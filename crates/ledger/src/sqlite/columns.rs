@@ -2,26 +2,51 @@
 
 use callboard_kernel::{Entity, EntityId, Moment, State};
 use callboard_lifecycle::{Kind, Lifecycle, Words};
+use rusqlite::Error::FromSqlConversionFailure;
 use rusqlite::Row;
+use rusqlite::types::{Type, ValueRef};
 use uuid::Uuid;
 
-use crate::body::Body;
+use crate::body;
+use crate::borrowed::Borrowed;
 use crate::checkpoint::Checkpoint;
 use crate::error::ReadError;
 use crate::record::{Hash, Record, Unreadable};
 use crate::store::Stored;
 
-pub(super) const RECORD: &str = "seq, entity, version, at, kind, type, channel, from_state, via, to_state, \
-     actor_type, actor_id, key, body, hash";
+/// The columns of a record, in the order in which they are read and written.
+macro_rules! record {
+    () => {
+        "seq, entity, version, at, kind, type, channel, from_state, via, to_state, actor_type, actor_id, key, \
+         body, hash"
+    };
+}
+
+/// An entity with the body of the record that put it into its state.
+macro_rules! stored {
+    () => {
+        "e.id, e.kind, e.state, e.version, e.created_at, e.started_at, e.entered_at, e.ended_at, \
+         e.last_activity_at, e.state_seq, e.last_seq, e.facts, e.head, l.body \
+         FROM entity e JOIN ledger l ON l.seq = e.state_seq"
+    };
+}
+
+pub(super) const RECORD: &str = record!();
+
+/// What the store holds for a key.
+pub(super) const EARLIER: &str = concat!("SELECT ", record!(), " FROM ledger WHERE entity = ?1 AND key = ?2");
+
+pub(super) const STORED: &str = stored!();
+
+pub(super) const STORED_BY_ID: &str = concat!("SELECT ", stored!(), " WHERE e.id = ?1");
+
+/// The most urgent first, the oldest first among equals.
+pub(super) const ATTENTION: &str =
+    concat!("SELECT ", stored!(), " WHERE e.rank < 2 ORDER BY e.rank, e.entered_at LIMIT ?1");
 
 pub(super) const INSERT_RECORD: &str = "INSERT INTO ledger (seq, entity, version, at, kind, type, channel, \
      from_state, via, to_state, actor_type, actor_id, key, body, hash) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
-
-/// An entity with the body of the record that put it into its state.
-pub(super) const STORED: &str = "e.id, e.kind, e.state, e.version, e.created_at, e.started_at, e.entered_at, \
-     e.ended_at, e.last_activity_at, e.state_seq, e.last_seq, e.facts, e.head, l.body \
-     FROM entity e JOIN ledger l ON l.seq = e.state_seq";
 
 pub(super) const INSERT_ENTITY: &str = "INSERT INTO entity (id, kind, state, version, created_at, started_at, \
      entered_at, ended_at, last_activity_at, state_seq, last_seq, rank, parent, facts, head) \
@@ -36,26 +61,48 @@ pub(super) const UPDATE_ENTITY: &str = "UPDATE entity SET state = ?1, version = 
      entered_at = ?4, ended_at = ?5, last_activity_at = ?6, state_seq = ?7, last_seq = ?8, rank = ?9, head = ?10 \
      WHERE id = ?11 AND version = ?2 - 1";
 
+/// The same for an entity that had not ended and has not ended.
+pub(super) const UPDATE_MOVED: &str = "UPDATE entity SET state = ?1, version = ?2, started_at = ?3, \
+     entered_at = ?4, last_activity_at = ?5, state_seq = ?6, last_seq = ?7, rank = ?8, head = ?9 \
+     WHERE id = ?10 AND version = ?2 - 1";
+
+/// The same for an entity that was only heard of.
+pub(super) const UPDATE_HEARD: &str = "UPDATE entity SET version = ?1, last_activity_at = ?2, last_seq = ?3, \
+     head = ?4 WHERE id = ?5 AND version = ?1 - 1";
+
 pub(super) const UPDATE_FACTS: &str = "UPDATE entity SET facts = ?1, parent = ?2 WHERE id = ?3";
 
 pub(super) const CHECKPOINT: &str = "seq, at, root, public_key, signature";
 
 pub(super) fn record(row: &Row<'_>) -> Result<Record, ReadError> {
-    Ok(Record {
+    borrowed(row).map(Borrowed::to_record)
+}
+
+/// A record where it lies; everything in it is borrowed from the row.
+pub(super) fn borrowed<'a>(row: &'a Row<'_>) -> Result<Borrowed<'a>, ReadError> {
+    let text = |at: usize| -> Result<&'a str, ReadError> {
+        let text = row.get_ref(at)?.as_str();
+        Ok(text.map_err(|error| FromSqlConversionFailure(at, Type::Text, Box::new(error)))?)
+    };
+    let key = match row.get_ref(12)? {
+        ValueRef::Null => None,
+        ValueRef::Text(_) | ValueRef::Blob(_) | ValueRef::Integer(_) | ValueRef::Real(_) => Some(text(12)?),
+    };
+    Ok(Borrowed {
         seq: row.get::<_, i64>(0)? as u64,
         entity: uuid(row, 1)?,
         version: row.get::<_, i64>(2)? as u64,
         at: Moment::from_micros(row.get(3)?),
-        kind: row.get(4)?,
-        event_type: row.get(5)?,
-        channel: row.get(6)?,
-        from_state: row.get(7)?,
-        via: row.get(8)?,
-        to_state: row.get(9)?,
-        actor_type: row.get(10)?,
-        actor_id: row.get(11)?,
-        key: row.get(12)?,
-        body: row.get(13)?,
+        kind: text(4)?,
+        event_type: text(5)?,
+        channel: text(6)?,
+        from_state: text(7)?,
+        via: text(8)?,
+        to_state: text(9)?,
+        actor_type: text(10)?,
+        actor_id: text(11)?,
+        key,
+        body: text(13)?,
         hash: hash(row, 14)?,
     })
 }
@@ -67,13 +114,11 @@ pub(super) fn stored(row: &Row<'_>) -> Result<Stored, ReadError> {
         .map_err(Unreadable::from)?;
     let moment =
         |at: usize| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(at)?.map(Moment::from_micros));
-    let body: String = row.get(13)?;
-    let facts: String = row.get(11)?;
-    let facts = if facts.is_empty() {
-        callboard_kernel::Facts::none()
-    } else {
-        serde_json::from_str(&facts).map_err(Unreadable::from)?
+    let facts = match row.get_ref(11)?.as_str().map_err(|_| Unreadable::Size("facts"))? {
+        "" => callboard_kernel::Facts::none(),
+        facts => serde_json::from_str(facts).map_err(Unreadable::from)?,
     };
+    let body = row.get_ref(13)?.as_str().map_err(|_| Unreadable::Size("body"))?;
     Ok(Stored {
         entity: Entity {
             state: State {
@@ -86,7 +131,7 @@ pub(super) fn stored(row: &Row<'_>) -> Result<Stored, ReadError> {
             entered_at: moment(6)?,
             ended_at: moment(7)?,
             last_activity_at: moment(8)?,
-            reasons: Body::parse(&body)?.reasons()?,
+            reasons: body::reasons(body)?,
             facts,
         },
         state_seq: row.get::<_, i64>(9)? as u64,

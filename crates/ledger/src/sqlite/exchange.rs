@@ -9,7 +9,8 @@ use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 use uuid::Uuid;
 
 use super::columns;
-use super::writer::{checkpoint, insert, insert_entity, look};
+use super::pen::{insert, insert_entity};
+use super::writer::{checkpoint, look};
 use crate::batch::Seen;
 use crate::checkpoint::Seal;
 use crate::error::{ReadError, chain};
@@ -89,8 +90,7 @@ impl Taking<'_> {
         if self.touched.contains_key(&record.entity) {
             return Ok(());
         }
-        let sql = format!("SELECT {} WHERE e.id = ?1", columns::STORED);
-        let mut statement = self.transaction.prepare_cached(&sql)?;
+        let mut statement = self.transaction.prepare_cached(columns::STORED_BY_ID)?;
         let mut rows = statement.query([record.entity.as_bytes()])?;
         let stored = match rows.next()? {
             Some(row) => columns::stored(row)?,

@@ -2,29 +2,26 @@
 //!
 //! Invariant: upkeep never changes a record.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use callboard_lifecycle::Words;
-use rusqlite::Connection;
-use uuid::Uuid;
+use rusqlite::{Connection, TransactionBehavior};
 
 use super::connect::FORMAT;
-use super::writer::insert_entity;
+use super::pen::bind_entity;
 use super::{archive, columns, signers};
 use crate::error::ReadError;
 use crate::mutant;
 use crate::record::Record;
-use crate::store::{Info, Stored};
+use crate::store::Info;
 use crate::verify::Problem;
+use crate::views::{EachRecord, Share};
 
 pub(super) fn each_record(
     connection: &Connection,
     after: u64,
     last: u64,
-    each: &mut dyn FnMut(Record) -> Result<(), ReadError>,
+    each: EachRecord<'_>,
 ) -> Result<(), ReadError> {
     let archived = archive::end(connection)?;
     if after < archived {
@@ -32,7 +29,7 @@ pub(super) fn each_record(
             if record.seq > last {
                 return Ok(ControlFlow::Break(()));
             }
-            each(record).map(ControlFlow::Continue)
+            each(&record.borrowed()).map(ControlFlow::Continue)
         })?;
     }
     let after = after.max(archived);
@@ -40,7 +37,7 @@ pub(super) fn each_record(
     let mut statement = connection.prepare(&sql)?;
     let mut rows = statement.query((after as i64, last as i64))?;
     while let Some(row) = rows.next()? {
-        each(columns::record(row)?)?;
+        each(&columns::borrowed(row)?)?;
     }
     Ok(())
 }
@@ -55,103 +52,53 @@ pub(super) fn before(connection: &Connection, record: &Record) -> Result<Option<
     rows.next()?.map(columns::record).transpose()
 }
 
-pub(super) fn view_problems(connection: &Connection, limit: usize) -> Result<Vec<Problem>, ReadError> {
-    let mut folded: HashMap<Uuid, Fold> = HashMap::new();
-    let read = each_record(connection, 0, i64::MAX as u64, &mut |record| {
-        folded.entry(record.entity).or_insert_with(|| Fold::before(&record)).take(&record);
-        Ok(())
-    });
-    if let Err(error) = read {
-        let problem = format!("the views cannot be checked, as the log cannot be read: {error}");
-        return Ok(vec![Problem { seq: None, entity: None, problem }]);
-    }
-    let mut problems = Vec::new();
-    let mut statement = connection.prepare_cached(columns::ENTITY)?;
-    let mut rows = statement.query([])?;
+pub(super) fn view_problems(connection: &Connection, mut share: Share) -> Result<Vec<Problem>, ReadError> {
+    share.catch_up(|last, each| each_record(connection, last, i64::MAX as u64, each))?;
+    let sql = format!("{} WHERE id BETWEEN ?1 AND ?2 ORDER BY id", columns::ENTITY);
+    let mut statement = connection.prepare(&sql)?;
+    let mut rows = statement.query((share.low.as_bytes(), share.high.as_bytes()))?;
+    let mut comparison = share.compare();
     while let Some(row) = rows.next()? {
-        let id = columns::uuid(row, 0)?;
-        let kind: String = row.get(1)?;
-        let fold = folded.remove(&id);
-        // The log knows the kind better than a row that may have been changed.
-        let kind = fold.as_ref().and_then(Fold::kind).map_or(kind, str::to_owned);
-        let is_right = match fold {
-            Some(Fold::Known(stored)) => columns::is_view_of(row, &stored)?,
-            Some(Fold::Unknown) => true,
-            None => false,
-        };
-        if !is_right && !mutant::removed("fold_the_views") {
-            problems.push(Problem::of_view(&kind, id));
-        }
+        comparison.row(columns::uuid(row, 0)?, row.get_ref(1)?.as_str().unwrap_or_default(), |stored| {
+            columns::is_view_of(row, stored)
+        })?;
     }
-    problems.extend(folded.into_iter().map(|(id, fold)| Problem::of_view(fold.kind().unwrap_or(""), id)));
-    problems.truncate(limit);
-    Ok(problems)
+    Ok(comparison.finish())
 }
 
-/// What the log says of one entity.
-enum Fold {
-    Known(Box<Stored>),
-    /// It has a record that only a newer program can read, or one that does not follow, which the log's check names.
-    Unknown,
-}
-
-impl Fold {
-    fn before(first: &Record) -> Self {
-        first.id().map_or(Self::Unknown, |id| Self::Known(Box::new(Stored::unborn(id))))
+pub(super) fn rebuild(connection: &mut Connection, mut folded: Share) -> Result<(), ReadError> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if !mutant::removed("fold_what_came_late") {
+        // Nobody can write any more.
+        folded.catch_up(|last, each| each_record(&transaction, last, i64::MAX as u64, each))?;
     }
-
-    fn kind(&self) -> Option<&'static str> {
-        match self {
-            Self::Known(stored) => Some(stored.entity.state.id.kind().name()),
-            Self::Unknown => None,
-        }
-    }
-
-    fn take(&mut self, record: &Record) {
-        if let Self::Known(stored) = self
-            && stored.follow(record).is_err()
-        {
-            *self = Self::Unknown;
-        }
-    }
-}
-
-pub(super) fn rebuild(connection: &mut Connection, folded: &[Stored]) -> Result<(), ReadError> {
-    let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    let late = late(&transaction, folded)?;
+    let indexes = drop_indexes(&transaction)?;
     transaction.execute("DELETE FROM entity", [])?;
     mutant::point("inside_rebuild");
-    let early = folded.iter().filter(|stored| !late.contains_key(&stored.entity.state.id.uuid()));
-    for stored in early.chain(late.values()) {
-        insert_entity(&transaction, stored)?;
+    let parts = folded.settle_parts()?;
+    let mut insert = transaction.prepare(columns::INSERT_ENTITY)?;
+    for stored in parts.iter().flatten() {
+        bind_entity(&mut insert, stored)?;
     }
+    drop(insert);
     mutant::point("inside_rebuild");
+    for index in indexes {
+        transaction.execute_batch(&index)?;
+    }
     transaction.commit()?;
     Ok(())
 }
 
-/// The entities that others wrote to since the fold, folded to the end, now that nobody can write any more.
-fn late(connection: &Connection, folded: &[Stored]) -> Result<HashMap<Uuid, Stored>, ReadError> {
-    let mut late: HashMap<Uuid, Stored> = HashMap::new();
-    if mutant::removed("fold_what_came_late") {
-        return Ok(late);
+/// An index is made faster from a whole table than row by row; gives back the statements that make them.
+fn drop_indexes(connection: &Connection) -> Result<Vec<String>, rusqlite::Error> {
+    let sql = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = 'entity' AND sql IS NOT NULL";
+    let mut statement = connection.prepare(sql)?;
+    let found: Vec<(String, String)> =
+        statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+    for (name, _) in &found {
+        connection.execute_batch(&format!("DROP INDEX {name}"))?;
     }
-    let end = folded.iter().map(|stored| stored.last_seq).max().unwrap_or(0);
-    let mut early: HashMap<Uuid, &Stored> = HashMap::new();
-    each_record(connection, end, i64::MAX as u64, &mut |record| {
-        if early.is_empty() {
-            early.extend(folded.iter().map(|stored| (stored.entity.state.id.uuid(), stored)));
-        }
-        let stored = match late.entry(record.entity) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => place.insert(match early.get(&record.entity) {
-                Some(&stored) => stored.clone(),
-                None => Stored::unborn(record.id()?),
-            }),
-        };
-        stored.follow(&record)
-    })?;
-    Ok(late)
+    Ok(found.into_iter().map(|(_, sql)| sql).collect())
 }
 
 pub(super) fn info(connection: &Connection, path: &Path) -> Result<Info, ReadError> {

@@ -6,6 +6,7 @@ mod connect;
 mod edges;
 mod exchange;
 mod maintain;
+mod pen;
 mod presence;
 mod reader;
 mod signers;

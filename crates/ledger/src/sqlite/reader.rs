@@ -24,6 +24,7 @@ use crate::record::{Hash, Record};
 use crate::segment::Segment;
 use crate::store::{Info, Listing, Page, Scope, Stored};
 use crate::verify::Problem;
+use crate::views::{EachRecord, Share};
 
 /// Connections beyond this many are closed after use.
 const IDLE_MAX: usize = 8;
@@ -48,7 +49,13 @@ impl Reader {
         &self,
         ask: impl FnOnce(&Connection) -> Result<T, ReadError>,
     ) -> Result<T, ReadError> {
-        self.lend(|connection| ask(&*connection.unchecked_transaction()?))
+        self.lend(|connection| {
+            connection.prepare_cached("BEGIN")?.execute([])?;
+            // Without its end the connection would keep its snapshot; so after an error it is closed, not kept.
+            let answer = ask(connection)?;
+            connection.prepare_cached("COMMIT")?.execute([])?;
+            Ok(answer)
+        })
     }
 
     /// Runs `ask` on a connection that sees the store as it is at each statement.
@@ -94,8 +101,7 @@ impl Ask for Reader {
 
     fn entity(&self, id: EntityId) -> Result<Option<Stored>, ReadError> {
         self.with(|connection| {
-            let sql = format!("SELECT {} WHERE e.id = ?1", columns::STORED);
-            let mut statement = connection.prepare_cached(&sql)?;
+            let mut statement = connection.prepare_cached(columns::STORED_BY_ID)?;
             let mut rows = statement.query([id.uuid().as_bytes()])?;
             rows.next()?.map(columns::stored).transpose()
         })
@@ -115,12 +121,9 @@ impl Ask for Reader {
         })
     }
 
-    /// The most urgent first, the oldest first among equals.
     fn attention(&self, limit: usize) -> Result<Vec<Stored>, ReadError> {
         self.with(|connection| {
-            let sql =
-                format!("SELECT {} WHERE e.rank < 2 ORDER BY e.rank, e.entered_at LIMIT ?1", columns::STORED);
-            let mut statement = connection.prepare_cached(&sql)?;
+            let mut statement = connection.prepare_cached(columns::ATTENTION)?;
             collect(statement.query([limit as i64])?, columns::stored)
         })
     }
@@ -204,12 +207,7 @@ impl Ask for Reader {
         archive::relocate(&self.place.open_writer()?, digest, path)
     }
 
-    fn each_record(
-        &self,
-        after: u64,
-        last: u64,
-        each: &mut dyn FnMut(Record) -> Result<(), ReadError>,
-    ) -> Result<(), ReadError> {
+    fn each_record(&self, after: u64, last: u64, each: EachRecord<'_>) -> Result<(), ReadError> {
         self.with(|connection| maintain::each_record(connection, after, last, each))
     }
 
@@ -217,11 +215,11 @@ impl Ask for Reader {
         self.with(|connection| maintain::before(connection, record))
     }
 
-    fn view_problems(&self, limit: usize) -> Result<Vec<Problem>, ReadError> {
-        self.with(|connection| maintain::view_problems(connection, limit))
+    fn view_problems(&self, share: Share) -> Result<Vec<Problem>, ReadError> {
+        self.with(|connection| maintain::view_problems(connection, share))
     }
 
-    fn rebuild(&self, folded: &[Stored]) -> Result<(), ReadError> {
+    fn rebuild(&self, folded: Share) -> Result<(), ReadError> {
         maintain::rebuild(&mut self.place.open_writer()?, folded)
     }
 

@@ -5,27 +5,33 @@
 //! back; until that works every command is refused.
 //! Deliberately absent: the queue and the answers; `ledger` has those.
 
-use callboard_kernel::{EntityId, Event, EventType, Moment};
-use callboard_lifecycle::Words;
+use callboard_kernel::Moment;
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 
 use super::connect::{Place, settle};
+use super::pen::Pen;
 use super::presence::Presence;
 use super::{archive, columns, signers};
+use crate::answers::Answers;
 use crate::batch::{Judged, Seen, Standing, Verdict};
 use crate::checkpoint::{RECORDS_BETWEEN, Root, Seal};
 use crate::engine::Commit;
 use crate::error::{Fault, OpenError, ReadError, chain};
 use crate::mutant;
-use crate::record::{Hash, Record};
-use crate::store::{Job, Receipt, Stored};
+use crate::record::Hash;
+use crate::store::{Job, Receipt};
 
 /// The writer of one process.
 pub(crate) struct Writer {
     place: Place,
     seal: Seal,
     open: Option<Open>,
+    answers: Answers,
 }
+
+/// Pages in the WAL before they are copied into the database. Many callers write the same pages again and again; the
+/// longer the WAL, the fewer times each is copied.
+const WAL_PAGES: i64 = 8192;
 
 /// What is known while the connection lives.
 struct Open {
@@ -41,7 +47,10 @@ impl Writer {
         let (connection, presence) = place.enter()?;
         let seal = place.seal()?;
         signers::record(&connection, seal.public_key()).map_err(|source| place.database(source))?;
-        Ok((Self { open: Some(Open::new(connection)), place, seal }, presence))
+        let answers =
+            Answers::new().map_err(|source| OpenError::Directory { path: place.path.clone(), source })?;
+        let open = Open::new(connection).map_err(|source| place.database(source))?;
+        Ok((Self { open: Some(open), place, seal, answers }, presence))
     }
 
     fn alone(&mut self, job: &Job) -> Verdict {
@@ -96,7 +105,7 @@ impl Writer {
         if !mutant::removed("settle_after_failure") {
             settle(&connection).map_err(|source| self.place.database(source))?;
         }
-        Ok(Open::new(connection))
+        Open::new(connection).map_err(|source| self.place.database(source))
     }
 }
 
@@ -108,9 +117,7 @@ impl Commit for Writer {
             Err(Upset::Statement) if jobs.len() > 1 => jobs.iter().map(|job| self.alone(job)).collect(),
             Err(upset) => jobs.iter().map(|_| Err(upset.fault().into())).collect(),
         };
-        for (job, verdict) in jobs.into_iter().zip(verdicts) {
-            job.reply.answer(verdict);
-        }
+        self.answers.give(jobs.into_iter().zip(verdicts).collect());
     }
 }
 
@@ -185,8 +192,9 @@ fn hash_at(connection: &Connection, seq: u64) -> Result<Option<Hash>, rusqlite::
 }
 
 impl Open {
-    fn new(connection: Connection) -> Self {
-        Self { connection, standing: Standing::default(), data_version: -1 }
+    fn new(connection: Connection) -> Result<Self, rusqlite::Error> {
+        connection.pragma_update(None, "wal_autocheckpoint", WAL_PAGES)?;
+        Ok(Self { connection, standing: Standing::default(), data_version: -1 })
     }
 
     fn forget(&mut self) {
@@ -219,9 +227,11 @@ impl Open {
 
     fn inside(&mut self, jobs: &[Job], seal: &Seal, verdicts: &mut Vec<Verdict>) -> Result<(), ReadError> {
         self.catch_up()?;
+        let mut pen = Pen::new(&self.connection)?;
         for job in jobs {
-            verdicts.push(self.one(job)?);
+            verdicts.push(one(&self.connection, &mut self.standing, &mut pen, job)?);
         }
+        drop(pen);
         checkpoint(&self.connection, seal, &mut self.standing.seen)
     }
 
@@ -239,52 +249,37 @@ impl Open {
         self.data_version = data_version;
         Ok(())
     }
+}
 
-    fn one(&mut self, job: &Job) -> Result<Verdict, ReadError> {
-        let command = &job.request.command;
-        let earlier = match &command.key {
-            Some(key) if !mutant::removed("look_up_keys") => self.earlier(command.entity, key)?,
-            Some(_) | None => None,
-        };
-        self.warm(command.entity)?;
-        match self.standing.judge(job, earlier)? {
-            Judged::Answer(verdict) => Ok(verdict),
-            Judged::Write { record, event } => {
-                mutant::point("before_insert");
-                insert(&self.connection, &record)?;
-                if mutant::removed("view_in_the_same_transaction") {
-                    self.connection.execute_batch("COMMIT; BEGIN IMMEDIATE")?;
-                }
-                mutant::point("before_view");
-                view(&self.connection, self.standing.stored(command.entity), &event)?;
-                Ok(Ok(Receipt { record, repeated: false }))
+fn one(
+    connection: &Connection,
+    standing: &mut Standing,
+    pen: &mut Pen<'_>,
+    job: &Job,
+) -> Result<Verdict, ReadError> {
+    let command = &job.request.command;
+    let earlier = match &command.key {
+        Some(key) if !mutant::removed("look_up_keys") => match pen.earlier(command.entity, key)? {
+            None => archive::keyed(connection, command.entity, key)?,
+            earlier => earlier,
+        },
+        Some(_) | None => None,
+    };
+    if !standing.has(command.entity) {
+        standing.warm(pen.stored(command.entity)?);
+    }
+    match standing.judge(job, earlier)? {
+        Judged::Answer(verdict) => Ok(verdict),
+        Judged::Write { record, event } => {
+            mutant::point("before_insert");
+            pen.record(&record)?;
+            if mutant::removed("view_in_the_same_transaction") {
+                connection.execute_batch("COMMIT; BEGIN IMMEDIATE")?;
             }
+            mutant::point("before_view");
+            pen.view(standing.stored(command.entity), &event)?;
+            Ok(Ok(Receipt { record, repeated: false }))
         }
-    }
-
-    fn earlier(&self, id: EntityId, key: &str) -> Result<Option<Record>, ReadError> {
-        let sql = format!("SELECT {} FROM ledger WHERE entity = ?1 AND key = ?2", columns::RECORD);
-        let mut statement = self.connection.prepare_cached(&sql)?;
-        let mut rows = statement.query((id.uuid().as_bytes(), key))?;
-        match rows.next()? {
-            Some(row) => columns::record(row).map(Some),
-            None => archive::keyed(&self.connection, id, key),
-        }
-    }
-
-    /// Has the entity at hand, as the view says it stands.
-    fn warm(&mut self, id: EntityId) -> Result<(), ReadError> {
-        if self.standing.has(id) {
-            return Ok(());
-        }
-        let sql = format!("SELECT {} WHERE e.id = ?1", columns::STORED);
-        let mut statement = self.connection.prepare_cached(&sql)?;
-        let mut rows = statement.query([id.uuid().as_bytes()])?;
-        let stored = rows.next()?.map(columns::stored).transpose()?;
-        // The same bits under another kind are another id, and there is nothing under this one.
-        let own = stored.filter(|stored| stored.entity.state.id == id);
-        self.standing.warm(own.unwrap_or_else(|| Stored::unborn(id)));
-        Ok(())
     }
 }
 
@@ -337,81 +332,5 @@ pub(super) fn checkpoint(connection: &Connection, seal: &Seal, seen: &mut Seen) 
         ))?;
     (seen.checkpoint, seen.root) = (sealed.seq, sealed.root);
     mutant::point("after_checkpoint");
-    Ok(())
-}
-
-pub(super) fn insert(connection: &Connection, record: &Record) -> Result<(), rusqlite::Error> {
-    connection.prepare_cached(columns::INSERT_RECORD)?.execute((
-        record.seq as i64,
-        record.entity.as_bytes(),
-        record.version as i64,
-        record.at.as_micros(),
-        &record.kind,
-        &record.event_type,
-        &record.channel,
-        &record.from_state,
-        &record.via,
-        &record.to_state,
-        &record.actor_type,
-        &record.actor_id,
-        &record.key,
-        &record.body,
-        record.hash.0,
-    ))?;
-    Ok(())
-}
-
-/// Brings the view row of an entity to where the entity stands.
-fn view(connection: &Connection, stored: &Stored, event: &Event) -> Result<(), ReadError> {
-    if event.kind == EventType::Created {
-        return Ok(insert_entity(connection, stored)?);
-    }
-    let Stored { entity, state_seq, last_seq, head } = stored;
-    let micros = |moment: Option<Moment>| moment.map(Moment::as_micros);
-    let id = entity.state.id.uuid();
-    let changed = connection.prepare_cached(columns::UPDATE_ENTITY)?.execute((
-        event.to.name(),
-        entity.state.version as i64,
-        micros(entity.started_at),
-        micros(entity.entered_at),
-        micros(entity.ended_at),
-        micros(entity.last_activity_at),
-        *state_seq as i64,
-        *last_seq as i64,
-        stored.rank() as i64,
-        head.0,
-        id.as_bytes(),
-    ))?;
-    if changed != 1 {
-        return Err(crate::record::Unreadable::Size("the view of an entity").into());
-    }
-    if !event.data.is_empty() {
-        let facts = stored.facts_text();
-        connection.prepare_cached(columns::UPDATE_FACTS)?.execute((facts, stored.parent(), id.as_bytes()))?;
-    }
-    Ok(())
-}
-
-/// Writes the view row of an entity for the first time, or anew in a rebuild.
-pub(super) fn insert_entity(connection: &Connection, stored: &Stored) -> Result<(), rusqlite::Error> {
-    let Stored { entity, state_seq, last_seq, head } = stored;
-    let micros = |moment: Option<Moment>| moment.map(Moment::as_micros);
-    connection.prepare_cached(columns::INSERT_ENTITY)?.execute((
-        entity.state.id.uuid().as_bytes(),
-        entity.state.id.kind().name(),
-        entity.state.lifecycle.map_or("", |state| state.name()),
-        entity.state.version as i64,
-        micros(entity.created_at),
-        micros(entity.started_at),
-        micros(entity.entered_at),
-        micros(entity.ended_at),
-        micros(entity.last_activity_at),
-        *state_seq as i64,
-        *last_seq as i64,
-        stored.rank() as i64,
-        stored.parent(),
-        stored.facts_text(),
-        head.0,
-    ))?;
     Ok(())
 }
