@@ -185,10 +185,13 @@ fn make(path: &Path) -> std::io::Result<SigningKey> {
     }
     let mut secret = [0; 32];
     getrandom::fill(&mut secret).map_err(std::io::Error::other)?;
+    // Two threads of one process may be here at once, so the pid alone would name a file that both write.
+    let mut number = [0; 8];
+    getrandom::fill(&mut number).map_err(std::io::Error::other)?;
     let mut own = path.as_os_str().to_owned();
-    own.push(format!(".{}", std::process::id()));
+    own.push(format!(".{:016x}", u64::from_ne_bytes(number)));
     let own = PathBuf::from(own);
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&own)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&own)?;
     file.write_all(&secret)?;
     file.sync_all()?;
     let linked = std::fs::hard_link(&own, path);

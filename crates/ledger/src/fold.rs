@@ -153,7 +153,7 @@ impl Stretch {
         entity.state = after.state;
         entity.created_at = entity.created_at.or(after.created_at);
         entity.started_at = entity.started_at.or(after.started_at);
-        entity.last_activity_at = after.last_activity_at;
+        entity.last_activity_at = after.last_activity_at.or(entity.last_activity_at);
         entity.facts.merge(&after.facts);
         (self.stored.last_seq, self.stored.head) = (last_seq, head);
         if state_seq > 0 {

@@ -15,11 +15,14 @@ fn fill(ledger: &Ledger) {
     assert!(tickets.into_iter().all(|ticket| ticket.wait().is_ok()));
 }
 
+/// Every record as its line. Checkpoints are left out: each store signs its own.
 fn export(ledger: &Ledger) -> String {
     let mut lines = String::new();
     let exported = ledger.export(Range::ALL, &mut |line| {
-        lines.push_str(line);
-        lines.push('\n');
+        if !line.starts_with("{\"checkpoint\"") {
+            lines.push_str(line);
+            lines.push('\n');
+        }
         Ok(())
     });
     exported.unwrap();

@@ -14,4 +14,11 @@ FOR EACH STATEMENT EXECUTE FUNCTION is_for_ever('the keys of a store are kept fo
 -- Whoever signed before there was this list.
 INSERT INTO signer (public_key) SELECT public_key FROM checkpoint GROUP BY public_key ORDER BY min(seq);
 
+-- What an operator or the system notes about an entity is no sign of its life; the views of older programs counted it.
+UPDATE entity SET last_activity_at = (
+    SELECT max(at) FROM ledger
+    WHERE ledger.entity = entity.id
+      AND NOT (type = 'observed' AND actor_type IN ('operator', 'system', 'approval_desk'))
+);
+
 UPDATE meta SET format = 2;

@@ -50,3 +50,10 @@ WHEN NOT EXISTS (
     OR (OLD.key IS NOT NULL
         AND NOT EXISTS (SELECT 1 FROM archived_key WHERE entity = OLD.entity AND key = OLD.key))
 BEGIN SELECT RAISE(ABORT, 'callboard: the ledger is append-only'); END;
+
+-- What an operator or the system notes about an entity is no sign of its life; the views of older programs counted it.
+UPDATE entity SET last_activity_at = (
+    SELECT max(at) FROM ledger
+    WHERE ledger.entity = entity.id
+      AND NOT (type = 'observed' AND actor_type IN ('operator', 'system', 'approval_desk'))
+);
