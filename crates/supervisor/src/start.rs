@@ -12,7 +12,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use crate::before_exec::{self, Orders, Report, Step};
 use crate::containment::{Held, hold};
 use crate::notify::Notices;
-use crate::output::Outlets;
+use crate::output::{Outlets, prepare};
 use crate::process::{MARKER_VARIABLE, of};
 use crate::wake::Wake;
 use crate::{Audience, Climb, Running, Spec, StartError, format, nursery};
@@ -23,6 +23,7 @@ pub fn start(spec: Spec) -> Result<Running, StartError> {
     format::check(&spec).map_err(|source| StartError::of_exec(spec.program.clone(), source))?;
     let set_up = |what| move |source| StartError::Setup { what, source };
     nursery::open().map_err(set_up("prepare to reap"))?;
+    spec.keep.as_ref().map_or(Ok(()), prepare).map_err(set_up("keep the output"))?;
     let place = nursery::Place::take();
     let wake = Arc::new(Wake::new().map_err(set_up("make an eventfd"))?);
     let without_group = match spec.climb {

@@ -14,6 +14,21 @@ use std::time::Duration;
 use super::layout::{ENTRY_BYTES, Entry, HEAD_BYTES, Head, data_path, index_path, place};
 use crate::{Keep, Kept, Stream, mutant};
 
+/// Makes the directory. A disk that is full or fails costs the output and not the run.
+pub(crate) fn prepare(keep: &Keep) -> io::Result<()> {
+    match DirBuilder::new().recursive(true).mode(0o700).create(&keep.dir) {
+        Err(error) if !is_of_the_disk(&error) => return Err(error),
+        Err(_) | Ok(()) => {}
+    }
+    if index_path(&keep.dir, 0).exists() {
+        return Err(io::Error::new(
+            io::ErrorKind::AlreadyExists,
+            format!("{} holds the output of another run", keep.dir.display()),
+        ));
+    }
+    Ok(())
+}
+
 /// The log of one run, as it is written.
 #[derive(Debug)]
 pub(super) struct Keeper {
@@ -53,21 +68,10 @@ const SHARED_US: u64 = 10_000;
 const RETRY: Duration = Duration::from_millis(100);
 
 impl Keeper {
-    /// Opens the directory. A disk that is full or fails costs the output and not the run.
-    pub(super) fn open(keep: &Keep) -> io::Result<Self> {
+    /// Begins a log in a directory that has been prepared.
+    pub(super) fn new(keep: &Keep) -> Self {
         let quota = keep.max_bytes.max(QUOTA_MIN);
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(&keep.dir);
-        match made {
-            Err(error) if !is_of_the_disk(&error) => return Err(error),
-            Err(_) | Ok(()) => {}
-        }
-        if index_path(&keep.dir, 0).exists() {
-            return Err(io::Error::new(
-                io::ErrorKind::AlreadyExists,
-                format!("{} holds the output of another run", keep.dir.display()),
-            ));
-        }
-        Ok(Self {
+        Self {
             dir: keep.dir.clone(),
             began_us: keep.began_us,
             sizes: [quota / 4, quota / 8],
@@ -79,7 +83,7 @@ impl Keeper {
             dropped: 0,
             lost: 0,
             retry_at: None,
-        })
+        }
     }
 
     /// Keeps what it can.

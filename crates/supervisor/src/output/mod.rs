@@ -16,5 +16,6 @@ mod pass;
 mod reader;
 mod spill;
 
+pub(crate) use keep::prepare;
 pub(crate) use outlets::Outlets;
 pub use reader::{Log, Piece, Pieces, What};

@@ -43,7 +43,7 @@ const LAST_ROUNDS: usize = 64;
 impl Outlets {
     /// Lays the pipes, and says which of the child's descriptors is its terminal.
     pub(crate) fn lay(spec: &Spec, command: &mut Command) -> io::Result<(Self, Option<i32>)> {
-        let keeper = spec.keep.as_ref().map(Keeper::open).transpose()?;
+        let keeper = spec.keep.as_ref().map(Keeper::new);
         let foreground = spec.audience == Audience::Foreground;
         let spill_dir = spec.keep.as_ref().map_or_else(std::env::temp_dir, |keep| keep.dir.clone());
         let mut outlets = Self {
