@@ -136,6 +136,7 @@ fn run_one(arguments: &[String], torture: &Torture) -> ExitCode {
         if torture.child.is_none() {
             callboard_ledger::mutant::remove(mutant);
             callboard_engine::mutant::remove(mutant);
+            callboard_supervisor::mutant::remove(mutant);
         }
     }
     let tally = report(torture, &plan);

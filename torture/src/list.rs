@@ -15,4 +15,7 @@ pub(crate) const TORTURES: &[Torture] = &[
     crate::nemesis::TORTURE,
     crate::paths::TORTURE,
     crate::archive::TORTURE,
+    crate::trees::TORTURE,
+    crate::pidreuse::TORTURE,
+    crate::flood::TORTURE,
 ];

@@ -80,7 +80,7 @@ impl Tree {
         for _ in 0..FREEZE_ROUNDS {
             let members = self.members();
             let awake: Vec<Mark> = members.iter().filter(|mark| !frozen.contains(*mark)).copied().collect();
-            if awake.is_empty() || mutant::removed("freeze") {
+            if awake.is_empty() {
                 return members;
             }
             for mark in awake {
@@ -129,6 +129,15 @@ impl Tree {
         let mut children: HashMap<u32, Vec<&Stat>> = HashMap::new();
         for stat in table {
             children.entry(stat.parent).or_default().push(stat);
+        }
+        if mutant::removed("whole_tree") {
+            let in_session = |stat: &&Stat| self.roots.main.is_some_and(|main| stat.session == main.pid);
+            return table
+                .iter()
+                .filter(in_session)
+                .filter(|stat| !stat.is_zombie())
+                .map(Mark::from)
+                .collect();
         }
         let is_root = |stat: &&Stat| {
             let mark = Mark::from(*stat);
