@@ -53,6 +53,8 @@ pub(crate) trait Ask: Send + Sync {
     fn segments(&self) -> Result<Vec<Segment>, ReadError>;
     /// What is wrong with these files, and with what is kept of them.
     fn segment_problems(&self) -> Result<Vec<Problem>, ReadError>;
+    /// What the database would no longer refuse by itself.
+    fn defence_problems(&self) -> Result<Vec<Problem>, ReadError>;
     /// Can records of this store be archived? If not, the error says what to do instead.
     fn archives(&self) -> Result<(), ReadError> {
         Ok(())

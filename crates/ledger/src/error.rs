@@ -174,6 +174,11 @@ impl OpenError {
 }
 
 impl ReadError {
+    /// Is it a word that only a newer program knows?
+    pub(crate) const fn is_of_newer(&self) -> bool {
+        matches!(self, Self::Unreadable(crate::record::Unreadable::Word(_)))
+    }
+
     /// Does another process hold the store?
     pub fn is_busy(&self) -> bool {
         matches!(self, Self::Sqlite(source) if is_busy(source))

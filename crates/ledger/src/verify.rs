@@ -52,6 +52,13 @@ impl Problem {
     }
 }
 
+impl Problem {
+    /// The database does not defend itself as it was made to.
+    pub(crate) fn of_defence(what: &str) -> Self {
+        Self { seq: None, entity: None, problem: format!("the store's own defence is changed: {what}") }
+    }
+}
+
 /// Problems beyond this many say nothing new.
 pub(crate) const PROBLEMS_MAX: usize = 1000;
 
@@ -76,6 +83,7 @@ pub(crate) fn verify(reader: &dyn Ask, trusted: Option<&[PublicKey]>) -> Result<
         }
     }
     problems.extend(reader.segment_problems()?);
+    problems.extend(reader.defence_problems()?);
     problems.extend(views(reader, whole.folds, whole.broken, head)?);
     problems.truncate(PROBLEMS_MAX);
     let checkpoints = checkpoints.len() as u64;

@@ -103,3 +103,40 @@ fn a_record_written_beside_the_writer_is_seen_before_the_next_decision() {
     }
     assert!(one.verify().unwrap().ok);
 }
+
+#[test]
+fn a_guard_that_was_taken_away_is_found() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("board.db");
+    let ledger = Ledger::open(&path, Options::default()).unwrap();
+    ledger.append(request(session(1), 0, create("a"))).unwrap();
+    assert!(ledger.verify().unwrap().ok);
+    let deeds = [
+        ("DROP TRIGGER ledger_is_not_updated", "ledger_is_not_updated"),
+        ("DROP TRIGGER legal_is_not_deleted; DELETE FROM legal WHERE via = 'spawned'", "pending -> running"),
+        ("DROP INDEX ledger_key", "ledger_key"),
+    ];
+    for (deed, named) in deeds {
+        Connection::open(&path).unwrap().execute_batch(deed).unwrap();
+        let report = ledger.verify().unwrap();
+        assert!(report.problems.iter().any(|found| found.problem.contains(named)), "{deed}: {report:?}");
+    }
+}
+
+#[test]
+fn a_reason_that_only_a_newer_program_knows_does_not_end_a_list() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("board.db");
+    let ledger = Ledger::open(&path, Options::default()).unwrap();
+    for order in whole_run() {
+        ledger.append(request(session(1), 0, order)).unwrap();
+    }
+    ledger.append(request(session(2), 0, create("b"))).unwrap();
+    let newer = "DROP TRIGGER ledger_is_not_updated; \
+                 UPDATE ledger SET body = replace(body, 'run.completed.ok', 'run.completed.splendidly')";
+    Connection::open(&path).unwrap().execute_batch(newer).unwrap();
+    let listing = callboard_ledger::Listing { kind: None, ended: true, limit: 0 };
+    let listed = Ledger::open(&path, Options::default()).unwrap().entities(listing).unwrap();
+    assert_eq!(listed.len(), 2);
+    assert!(listed.iter().any(|stored| stored.entity.reasons.is_empty() && stored.entity.ended_at.is_some()));
+}

@@ -33,6 +33,7 @@ fn a_server_defends_itself_and_wakes_who_listens() {
     the_database_refuses(&cluster);
     a_wake_up_is_sent(&cluster);
     an_older_store_gets_the_edges_it_lacks(&cluster);
+    a_guard_that_is_switched_off_is_found(&cluster);
     a_newer_store_is_refused(&cluster);
     what_it_says_of_itself(&cluster);
     it_may_be_called_on_a_thread_of_another_runtime(&cluster);
@@ -185,4 +186,15 @@ fn what_it_says_of_itself(cluster: &Cluster) {
     assert!(ledger.verify().unwrap().ok, "and nothing is missed");
     let unsupported = ledger.backup(&cluster.path().join("copy"));
     assert!(matches!(unsupported, Err(ReadError::Unsupported { .. })), "{unsupported:?}");
+}
+
+fn a_guard_that_is_switched_off_is_found(cluster: &Cluster) {
+    let url = cluster.database("guards");
+    let ledger = open(&url);
+    assert!(ledger.verify().unwrap().ok);
+    cluster.sql("guards", "ALTER TABLE ledger DISABLE TRIGGER ledger_is_not_changed");
+    let report = ledger.verify().unwrap();
+    assert!(!report.ok && report.problems[0].problem.contains("ledger_is_not_changed"), "{report:?}");
+    cluster.sql("guards", "ALTER TABLE ledger ENABLE TRIGGER ledger_is_not_changed");
+    assert!(ledger.verify().unwrap().ok);
 }

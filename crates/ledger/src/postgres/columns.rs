@@ -8,7 +8,7 @@ use tokio_postgres::{Client, Row, ToStatement};
 use super::rows::urgency;
 use super::text;
 use crate::batch::Seen;
-use crate::body::Body;
+use crate::body;
 use crate::checkpoint::Checkpoint;
 use crate::error::ReadError;
 use crate::record::{Hash, Record, Unreadable};
@@ -118,7 +118,7 @@ pub(super) fn stored(row: &Row) -> Result<Stored, ReadError> {
             entered_at: moment(6)?,
             ended_at: moment(7)?,
             last_activity_at: moment(8)?,
-            reasons: Body::parse(row.try_get(13)?)?.reasons()?,
+            reasons: body::reasons(row.try_get(13)?)?,
             facts,
         },
         state_seq: number(row, 9)?,
@@ -192,6 +192,11 @@ pub(super) fn number(row: &Row, at: usize) -> Result<u64, ReadError> {
 
 pub(super) fn hash(row: &Row, at: usize) -> Result<Hash, ReadError> {
     Ok(Hash::of(row.try_get(at)?).ok_or(Unreadable::Size("hash"))?)
+}
+
+/// Reads the entities of a list; those whose kind or state only a newer program knows are left out.
+pub(super) fn listed(rows: &[Row]) -> Result<Vec<Stored>, ReadError> {
+    rows.iter().map(stored).filter(|read| !matches!(read, Err(error) if error.is_of_newer())).collect()
 }
 
 /// Reads every row, or says what is wrong with the first that cannot be read.

@@ -175,7 +175,7 @@ impl Ask for Reader {
             let sql = Arc::clone(&sql);
             async move {
                 let statement = client.prepare_cached(&sql).await?;
-                columns::all(&client.query(&statement, &[&kind, &most]).await?, columns::stored)
+                columns::listed(&client.query(&statement, &[&kind, &most]).await?)
             }
         })
     }
@@ -187,7 +187,7 @@ impl Ask for Reader {
                 columns::STORED
             );
             let statement = client.prepare_cached(&sql).await?;
-            columns::all(&client.query(&statement, &[&limit(most)]).await?, columns::stored)
+            columns::listed(&client.query(&statement, &[&limit(most)]).await?)
         })
     }
 
@@ -258,6 +258,10 @@ impl Ask for Reader {
 
     fn segment_problems(&self) -> Result<Vec<Problem>, ReadError> {
         Ok(Vec::new())
+    }
+
+    fn defence_problems(&self) -> Result<Vec<Problem>, ReadError> {
+        self.ask(|client| async move { maintain::defence(&client).await })
     }
 
     fn take_out(&self, _segment: &Segment) -> Result<u64, ReadError> {

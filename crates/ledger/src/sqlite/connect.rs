@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::edges;
 use crate::checkpoint::Seal;
-use crate::error::OpenError;
+use crate::error::{OpenError, ReadError};
 use crate::mutant;
 
 /// The newest format this program knows: the number of the last migration.
@@ -157,6 +157,15 @@ fn configure(connection: &Connection) -> Result<(), rusqlite::Error> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
     Ok(())
+}
+
+/// The same schema as a store of this format has, with nothing in it.
+pub(super) fn pristine() -> Result<Connection, ReadError> {
+    let mut connection = Connection::open_in_memory()?;
+    let made = embedded::migrations::runner().set_grouped(true).run(&mut connection);
+    made.map_err(|error| ReadError::File(std::io::Error::other(error)))?;
+    edges::sync(&mut connection)?;
+    Ok(connection)
 }
 
 /// Every commit is synced before it is answered.

@@ -136,3 +136,29 @@ pub(super) fn integrity(connection: &Connection) -> Result<Option<String>, ReadE
     let first: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
     Ok((first != "ok").then_some(first))
 }
+
+/// What the store no longer refuses by itself: triggers, tables and indexes that are not as they were made, and legal
+/// edges that are missing.
+pub(super) fn defence(connection: &Connection, pristine: &Connection) -> Result<Vec<Problem>, ReadError> {
+    let schema = |connection: &Connection| -> Result<Vec<(String, String)>, ReadError> {
+        let sql = "SELECT type || ' ' || name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name";
+        let mut statement = connection.prepare(sql)?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    };
+    let found = schema(connection)?;
+    let changed = schema(pristine)?.into_iter().filter(|object| !found.contains(object));
+    let mut problems: Vec<Problem> = changed.map(|(name, _)| Problem::of_defence(&name)).collect();
+    let mut there = connection
+        .prepare("SELECT 1 FROM legal WHERE kind = ?1 AND from_state = ?2 AND via = ?3 AND to_state = ?4")?;
+    let mut statement = pristine.prepare("SELECT kind, from_state, via, to_state FROM legal")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let edge: [String; 4] = [row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?];
+        if !there.exists(rusqlite::params_from_iter(&edge))? {
+            let [kind, from, _, to] = &edge;
+            problems.push(Problem::of_defence(&format!("the legal edge {from} -> {to} of {kind}")));
+        }
+    }
+    Ok(problems)
+}

@@ -117,14 +117,14 @@ impl Ask for Reader {
         self.with(|connection| {
             let mut statement = connection.prepare_cached(&sql)?;
             let rows = statement.query((listing.kind.map(Kind::name), limit))?;
-            collect(rows, columns::stored)
+            listed(rows)
         })
     }
 
     fn attention(&self, limit: usize) -> Result<Vec<Stored>, ReadError> {
         self.with(|connection| {
             let mut statement = connection.prepare_cached(columns::ATTENTION)?;
-            collect(statement.query([limit as i64])?, columns::stored)
+            listed(statement.query([limit as i64])?)
         })
     }
 
@@ -197,6 +197,10 @@ impl Ask for Reader {
 
     fn segment_problems(&self) -> Result<Vec<Problem>, ReadError> {
         self.with(archive::problems)
+    }
+
+    fn defence_problems(&self) -> Result<Vec<Problem>, ReadError> {
+        self.with(|connection| maintain::defence(connection, &super::connect::pristine()?))
     }
 
     fn take_out(&self, segment: &Segment) -> Result<u64, ReadError> {
@@ -280,6 +284,15 @@ fn head(connection: &Connection) -> Result<u64, ReadError> {
         .optional()?
         .flatten();
     Ok(seq.unwrap_or(0) as u64)
+}
+
+/// The entities of a list; those whose kind or state only a newer program knows are left out.
+fn listed(rows: rusqlite::Rows<'_>) -> Result<Vec<Stored>, ReadError> {
+    let read = |row: &rusqlite::Row<'_>| match columns::stored(row) {
+        Err(error) if error.is_of_newer() => Ok(None),
+        read => read.map(Some),
+    };
+    Ok(collect(rows, read)?.into_iter().flatten().collect())
 }
 
 fn collect<T>(
