@@ -8,13 +8,15 @@ use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::hint::black_box;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use callboard_lifecycle::{Delivery, Health, Lifecycle, MACHINES, Machine, Words};
+
 use serde::Deserialize;
 
+use crate::built;
 use crate::measure::{self, Plan, Side, Watch};
 
 const LINES: usize = 2_000_000;
@@ -24,7 +26,7 @@ const LINES_AIM: f64 = 500_000.0;
 
 /// Measures and prints.
 pub(crate) fn run() -> Result<(), Box<dyn Error>> {
-    let callboard = build()?;
+    let callboard = built::callboard()?;
     let states = states();
     let answers = rehearse(&callboard, &states)?;
     let text: String = states.iter().cycle().take(LINES).map(String::as_str).collect();
@@ -59,40 +61,6 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let alone = measure::grouped(of_core_time(&callboard, &text)?);
     println!("one more lap, counting only the core time that derive used itself: {alone} lines a second");
     Ok(())
-}
-
-/// Builds the binary as it is released, and says where it is.
-fn build() -> Result<PathBuf, Box<dyn Error>> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let output = Command::new(cargo)
-        .args(["build", "--release", "--locked", "--package", "callboard"])
-        .arg("--message-format=json-render-diagnostics")
-        .current_dir(root)
-        .stderr(Stdio::inherit())
-        .output()?;
-    if !output.status.success() {
-        return Err("the package callboard does not build, so there is no `derive` to measure".into());
-    }
-    let built = output.stdout.split(|byte| *byte == b'\n').find_map(executable);
-    built.ok_or_else(|| "cargo built the package callboard and named no binary of it".into())
-}
-
-/// What cargo says of one thing it built.
-#[derive(Deserialize)]
-struct Built {
-    executable: PathBuf,
-    target: Target,
-}
-
-#[derive(Deserialize)]
-struct Target {
-    name: String,
-}
-
-fn executable(message: &[u8]) -> Option<PathBuf> {
-    let built: Built = serde_json::from_slice(message).ok()?;
-    (built.target.name == "callboard").then_some(built.executable)
 }
 
 /// One line for every state of every kind with every health and delivery the kind has, or none.

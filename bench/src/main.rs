@@ -4,12 +4,14 @@
 //! One benchmark, one line of the table below. Deliberately absent: a verdict that fails a build; on a shared machine
 //! a figure is read together with its conditions.
 
+mod built;
 mod count;
 mod derive;
 mod kernel;
 mod ledger;
 mod measure;
 mod peer;
+mod run;
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -35,6 +37,12 @@ const BENCHES: &[Bench] = &[
         shows: "durable transitions a second beside bare SQLite and PostgreSQL, questions and upkeep of large \
                 stores; --records N for the length of the log, --peers for DBOS and LangGraph",
         run: ledger::run,
+    },
+    Bench {
+        name: "run",
+        shows: "what `callboard run` costs beyond a bare start, short commands beside tokio::process, many detached runs; \
+                a number sets how many",
+        run: run::run,
     },
 ];
 
