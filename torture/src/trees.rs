@@ -74,12 +74,11 @@ fn one(plan: &Plan, number: u64, climb: Climb, fallen: &mut Option<String>) -> R
     let mut axe = Axe { stopper: running.stopper(), falls_at: Instant::now() + lives, felled: None };
     let end = running.watch(&mut axe);
     let took = axe.felled.unwrap_or_else(Instant::now).elapsed();
-    let survivors = survivors(&[&token, &directory.path().to_string_lossy()]);
-    for pid in &survivors {
-        put_down(*pid);
-    }
+    let words = [token.as_str(), &directory.path().to_string_lossy()];
+    let survivors = survivors(&words);
     if end.left > 0 || !survivors.is_empty() {
         // Without the safeguard under test a group may be left too.
+        put_down(&words);
         callboard_supervisor::process::end_all(&marker, Duration::ZERO);
         bail!("{} survived, and the end counts {} left: {end:?}", survivors.len(), end.left);
     }
@@ -162,11 +161,20 @@ fn survivors(words: &[&str]) -> Vec<u32> {
         .collect()
 }
 
-/// Ends a survivor of a tree of ours.
-fn put_down(pid: u32) {
-    if let Ok(Some(identity)) = callboard_supervisor::process::of(pid) {
-        drop(callboard_supervisor::process::signal(&identity, KILL));
+/// Ends the survivors of a tree of ours, also those who are being born.
+fn put_down(words: &[&str]) {
+    for _ in 0..ROUNDS {
+        let survivors = survivors(words);
+        for pid in &survivors {
+            if let Ok(Some(identity)) = callboard_supervisor::process::of(*pid) {
+                drop(callboard_supervisor::process::signal(&identity, KILL));
+            }
+        }
+        if survivors.is_empty() {
+            break;
+        }
     }
 }
 
+const ROUNDS: usize = 200;
 const KILL: i32 = 9;
