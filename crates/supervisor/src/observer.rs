@@ -73,7 +73,7 @@ pub enum Notification {
     Watchdog,
     /// `STOPPING=1`
     Stopping,
-    /// `EXTEND_TIMEOUT_USEC=…`: every clock that runs has at least this long from here.
+    /// `EXTEND_TIMEOUT_USEC=…`: the clocks of first output and silence have at least this long from here, the total has not.
     Extend(Duration),
     /// Any other word, as it came.
     Other(String),

@@ -15,7 +15,7 @@ pub(crate) struct Clocks {
     suspended: Duration,
     /// The last sign of life, from the start.
     last: Option<Duration>,
-    /// No clock runs out before this, from the start.
+    /// Neither of the clocks for signs of life runs out before this, from the start.
     extended: Duration,
 }
 
@@ -75,7 +75,9 @@ impl Clocks {
         .into_iter()
         .filter_map(move |(timer, allowed, since)| {
             let allowed = allowed?;
-            Some((timer, allowed, since.saturating_add(allowed).max(extended), since))
+            // A child may ask for patience; the total is not its own to give.
+            let earliest = if timer == Timer::Total { Duration::ZERO } else { extended };
+            Some((timer, allowed, since.saturating_add(allowed).max(earliest), since))
         })
     }
 }
@@ -129,11 +131,13 @@ mod tests {
     }
 
     #[test]
-    fn more_time_moves_every_clock() {
-        let mut clocks = clocks(5, 0, 0);
+    fn more_time_moves_the_silence_and_not_the_total() {
+        let mut clocks = clocks(200, 0, 5);
         clocks.extend(seconds(100));
         assert_eq!(which(&clocks, 50), None);
-        assert_eq!(which(&clocks, 101), Some(Timer::Total));
+        assert_eq!(which(&clocks, 101), Some(Timer::Silence));
+        clocks.extend(seconds(1_000));
+        assert_eq!(which(&clocks, 200), Some(Timer::Total));
     }
 
     #[test]
