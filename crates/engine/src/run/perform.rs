@@ -71,15 +71,16 @@ pub fn perform(order: Order, desk: Desk<'_>, started: &mut dyn FnMut(EntityId)) 
     recorder.append(Ask::Create(begin)).map_err(|error| RunError::NotRecorded(Box::new(error)))?;
     match start(spec(&order, &recorder)) {
         Ok(running) => {
-            let ticket = recorder.submit(Ask::Transition(begun(&running)));
-            // The command runs already; a store that fails now is met again, with patience, at the end.
-            if let Ok(ticket) = ticket
-                && order.is_detached()
+            let mut begun = Some(begun(&running));
+            if order.is_detached()
+                && let Some(begun) = begun.take()
+                && let Some(ticket) = recorder.begin(Ask::Transition(begun))
             {
+                // Whoever started it is told when it is recorded, or will be at its end.
                 drop(ticket.wait());
             }
             started(order.id);
-            watch(&order, running.listen(signals), &mut recorder)
+            watch(&order, running.listen(signals), begun, &mut recorder)
         }
         Err(error) => not_started(&order, &error, &mut recorder),
     }
@@ -136,8 +137,13 @@ fn containment(held: &Containment) -> Facts {
     facts
 }
 
-fn watch(order: &Order, running: Running, recorder: &mut Recorder<'_>) -> Result<Ended, RunError> {
-    let mut watching = Watching::new(recorder, order.program, order.parent);
+fn watch(
+    order: &Order,
+    running: Running,
+    begun: Option<Transition>,
+    recorder: &mut Recorder<'_>,
+) -> Result<Ended, RunError> {
+    let mut watching = Watching::new(recorder, begun, order.program, order.parent);
     let end = running.watch(&mut watching);
     let (summary, known, asked_by, last_words) = watching.finish();
     let verified = verification(order, recorder);

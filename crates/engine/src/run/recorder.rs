@@ -48,13 +48,15 @@ pub(crate) struct Recorder<'a> {
     desk: Desk<'a>,
     ledger: Option<Ledger>,
     actor: Actor,
+    /// That the process is there, until its record is known to be.
+    begun: Option<Command>,
     pub(crate) id: EntityId,
 }
 
 impl<'a> Recorder<'a> {
     pub(crate) fn new(desk: Desk<'a>, id: EntityId, this: &Identity) -> Self {
         let actor = Actor::new(ActorClass::Supervisor, format!("{}/{}", this.host, this.pid));
-        Self { desk, ledger: None, actor, id }
+        Self { desk, ledger: None, actor, begun: None, id }
     }
 
     pub(crate) fn now(&self) -> Moment {
@@ -93,6 +95,14 @@ impl<'a> Recorder<'a> {
         Ok(self.ledger()?.submit(request))
     }
 
+    /// Queues the record that the process is there. The command runs already, so nothing is stopped if the store fails
+    /// now; the end makes sure of it.
+    pub(crate) fn begin(&mut self, order: Order) -> Option<Ticket> {
+        let command = Command { key: Some("begin".to_owned()), ..Command::new(self.id, order) };
+        self.begun = Some(command.clone());
+        self.send(command).ok()
+    }
+
     /// Queues an observation. What is seen on the way may be lost with the store; the end says it again.
     pub(crate) fn observe(&mut self, data: Facts) -> Option<Ticket> {
         self.submit(Order::Observe(Observe { reasons: Vec::new(), data })).ok()
@@ -112,7 +122,19 @@ impl<'a> Recorder<'a> {
             let may_pass = match &error {
                 RecordError::Open(_) => true,
                 RecordError::Append(AppendError::Fault(fault)) => !matches!(fault, Fault::Corrupt(_)),
-                RecordError::Append(AppendError::Refused(_)) => false,
+                // Without the record that it began, its end follows from nothing.
+                RecordError::Append(AppendError::Refused(_)) => match self.begun.take() {
+                    Some(begun) => {
+                        let again = self.send(begun.clone()).map_err(RecordError::from);
+                        let again = again.and_then(|ticket| Ok(ticket.wait()?));
+                        // If that is refused too, somebody else has ended the run.
+                        if !matches!(again, Ok(_) | Err(RecordError::Append(AppendError::Refused(_)))) {
+                            self.begun = Some(begun);
+                        }
+                        true
+                    }
+                    None => false,
+                },
             };
             if !may_pass || Instant::now() >= deadline {
                 return Err(error);

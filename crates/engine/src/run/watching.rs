@@ -7,12 +7,14 @@
 use std::time::{Duration, Instant};
 
 use callboard_agents::{Program, Reader, Signal, Summary, WaitingFor};
-use callboard_kernel::{EntityId, Facts, Moment, Value};
+use callboard_kernel::{EntityId, Facts, Moment, Order, Transition, Value};
 use callboard_supervisor::{Answer, Caught, Notification, Observer, StopCause, Stream};
 
 use super::recorder::Recorder;
 use crate::stop::{StopFor, wish};
 
+/// How soon it is written that the process is there. A command that ends before that costs one sync less.
+const BEGIN: Duration = Duration::from_millis(5);
 /// How soon a change of what is known is written.
 const SOON: Duration = Duration::from_secs(1);
 /// How often signs of life are written.
@@ -27,6 +29,8 @@ const LAST_WORDS: usize = 2048;
 
 pub(crate) struct Watching<'a, 'b> {
     recorder: &'b mut Recorder<'a>,
+    /// That the process is there, until it is written.
+    begun: Option<(Instant, Transition)>,
     parent: Option<EntityId>,
     reader: Reader,
     /// What was written last, so that only changes are.
@@ -45,11 +49,18 @@ pub(crate) struct Watching<'a, 'b> {
 }
 
 impl<'a, 'b> Watching<'a, 'b> {
-    pub(crate) fn new(recorder: &'b mut Recorder<'a>, program: Program, parent: Option<EntityId>) -> Self {
+    pub(crate) fn new(
+        recorder: &'b mut Recorder<'a>,
+        begun: Option<Transition>,
+        program: Program,
+        parent: Option<EntityId>,
+    ) -> Self {
         let now = Instant::now();
+        let begun = begun.map(|begun| (now + BEGIN, begun));
         let lease_due = recorder.is_shared().then_some(now + LEASE_RENEWAL);
         Self {
             recorder,
+            begun,
             parent,
             reader: Reader::new(program),
             written: Facts::none(),
@@ -69,9 +80,17 @@ impl<'a, 'b> Watching<'a, 'b> {
     /// What the agent's stream said, all of it.
     pub(crate) fn finish(mut self) -> (Summary, Facts, Option<String>, String) {
         drop(self.reader.finish());
+        self.begin();
         let facts = self.known();
         let words = String::from_utf8_lossy(&self.last_words).into_owned();
         (self.reader.summary().clone(), facts, self.asked_by, words)
+    }
+
+    /// Queues the record that the process is there, if that was not done yet.
+    fn begin(&mut self) {
+        if let Some((_, begun)) = self.begun.take() {
+            drop(self.recorder.begin(Order::Transition(begun)));
+        }
     }
 
     /// What is known of the run beside its state.
@@ -119,10 +138,11 @@ impl<'a, 'b> Watching<'a, 'b> {
         self.rest_due = Some(now + REST);
     }
 
-    fn dues(&self) -> [Option<Instant>; 4] {
+    fn dues(&self) -> [Option<Instant>; 5] {
         let changed = self.changed.map(|at| at + SOON);
         let life = self.life_due.filter(|_| self.lived);
-        [changed, life, self.lease_due, self.rest_due]
+        let begun = self.begun.as_ref().map(|(at, _)| *at);
+        [begun, changed, life, self.lease_due, self.rest_due]
     }
 
     /// On whose behalf the supervisor is told to terminate: a recorded wish, a parent that ends, or nobody known.
@@ -200,7 +220,10 @@ impl Observer for Watching<'_, '_> {
 
     fn tick(&mut self) {
         let now = Instant::now();
-        let [changed, life, lease, rest] = self.dues().map(|due| due.is_some_and(|at| at <= now));
+        let [begun, changed, life, lease, rest] = self.dues().map(|due| due.is_some_and(|at| at <= now));
+        if begun {
+            self.begin();
+        }
         if lease {
             self.lease_due = Some(now + LEASE_RENEWAL);
         }
