@@ -67,8 +67,17 @@ impl Said {
     }
 }
 
+/// How much of a record is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// What happened, by whom, why, and what shows it.
+    Reasons,
+    /// The facts that were recorded too.
+    Facts,
+}
+
 /// Everything about a record but its place and time.
-pub(crate) fn detail(record: &Record) -> Vec<Said> {
+pub(crate) fn detail(record: &Record, depth: Depth) -> Vec<Said> {
     let mut lines = vec![Said { indent: 2, text: happened(record), style: style(record) }];
     let trigger =
         if record.via == record.event_type { String::new() } else { format!("on {}, ", record.via) };
@@ -80,9 +89,10 @@ pub(crate) fn detail(record: &Record) -> Vec<Said> {
         return lines;
     };
     lines.extend(event.reasons.iter().flat_map(reason));
-    if !event.data.is_empty() {
-        lines.push(Said::plain(2, format!("recorded: {}", named(event.data.iter()).join(", "))));
+    if depth == Depth::Reasons {
+        return lines;
     }
+    lines.extend(named(event.data.iter()).into_iter().map(|fact| Said::plain(4, fact)));
     if let Some(cause) = &event.cause {
         lines.push(Said::plain(2, format!("led to by: {}", one_line(cause))));
     }

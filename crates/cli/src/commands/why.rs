@@ -17,7 +17,7 @@ use crate::screen::Screen;
 use crate::sending::json;
 use crate::store::Store;
 use crate::style::{of_tone, paint};
-use crate::telling::{detail, one_line, reason};
+use crate::telling::{Depth, detail, one_line, reason};
 use crate::when::{absolute, detailed};
 
 /// Tell why an entity is in its state: its reasons and what shows them, newest first.
@@ -28,6 +28,9 @@ pub(crate) struct WhyArgs {
     /// Its id, or as much of it as tells it apart.
     #[arg(value_name = "ID")]
     id: String,
+    /// Every fact that was recorded, too.
+    #[arg(long)]
+    facts: bool,
     #[command(flatten)]
     look: LookArgs,
     /// One JSON document.
@@ -56,7 +59,8 @@ impl WhyArgs {
         if self.json {
             screen.json(&document(&view, &records)?)?;
         } else {
-            screen.print(&text(screen, &view, &records))?;
+            let depth = if self.facts { Depth::Facts } else { Depth::Reasons };
+            screen.print(&text(screen, &view, &records, depth))?;
         }
         Ok(Exit::DONE)
     }
@@ -76,7 +80,7 @@ fn document<'a>(view: &'a View<'a>, records: &[Record]) -> Result<Document<'a>, 
     })
 }
 
-fn text(screen: &Screen, view: &View<'_>, records: &[Record]) -> String {
+fn text(screen: &Screen, view: &View<'_>, records: &[Record], depth: Depth) -> String {
     let now = view.state.evaluated_at;
     let mut text = screen.title(&one_line(view.name()));
     text += &(paint(of_tone(view.state.tone), &view.chain) + "\n");
@@ -88,9 +92,19 @@ fn text(screen: &Screen, view: &View<'_>, records: &[Record]) -> String {
         text += &format!("\njudged at {}: health is {}\n", absolute(now), health.name());
         text.extend(view.judged().iter().flat_map(reason).map(|said| screen.said(&said)));
     }
-    for record in records {
+    for record in records.iter().filter(|record| depth == Depth::Facts || explains(record)) {
         text += &format!("\nrecord {}, {}\n", record.seq, detailed(record.at, now));
-        text.extend(detail(record).iter().map(|said| screen.said(said)));
+        text.extend(detail(record, depth).iter().map(|said| screen.said(said)));
+    }
+    if depth == Depth::Reasons {
+        let hint = screen.hint(&format!("every fact that was recorded: callboard why {} --facts", view.id));
+        text += if hint.is_empty() { "" } else { "\n" };
+        text += &hint;
     }
     text
+}
+
+/// Does it move the entity or say something about it? Heartbeats and their kind do neither.
+fn explains(record: &Record) -> bool {
+    record.from_state != record.to_state || record.event().map_or(true, |event| !event.reasons.is_empty())
 }
