@@ -6,6 +6,7 @@
 use callboard_kernel::health::{Here, ProcessIdentity, Sighting};
 use callboard_supervisor::{Identity, process};
 
+use crate::mutant;
 use crate::sight::ProcessTable;
 
 /// The host this program runs on.
@@ -29,6 +30,9 @@ impl ProcessTable for Host {
     }
 
     fn look(&self, pid: u32) -> Sighting {
+        if mutant::removed("see_the_dead") {
+            return Sighting::NotLooked;
+        }
         match process::of(pid) {
             Ok(Some(seen)) if process::look(&seen).is_ok_and(|now| now == process::Sighting::Zombie) => {
                 Sighting::Gone

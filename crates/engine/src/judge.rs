@@ -62,9 +62,15 @@ fn session(entity: &Entity, state: SessionState, sight: &Sight<'_>) -> SessionFa
         has_traces: facts.has("pid") || facts.has("artifacts"),
         leftovers: count(facts, "leftovers").unwrap_or(0),
         errors_in_row: count(facts, "errors_in_row").unwrap_or(0),
-        waits_for: text(facts, "waits_for").map(str::to_owned),
+        waits_for: text(facts, "waits_for").or_else(|| stopped(facts)).map(str::to_owned),
         limited_until: moment(facts, "limited_until"),
     }
+}
+
+/// What a process waits for that somebody stopped.
+fn stopped(facts: &Facts) -> Option<&'static str> {
+    let is_stopped = flag(facts, "is_stopped") == Some(true);
+    is_stopped.then_some("somebody to let it go on: its process was stopped with STOP")
 }
 
 /// How its plays stand is told only while it is active, and only where somebody recorded it.

@@ -1,29 +1,32 @@
 //! Safeguards that can be taken away, so that a torture can show that it would notice.
 //!
 //! Invariant: in a build without the feature `mutants` every question here is answered with a constant no and the
-//! compiler removes it; in a build with it, a safeguard is removed only by the driver.
+//! compiler removes it; in a build with it, a safeguard is removed only by the driver or by its environment variable.
 
 #[cfg(feature = "mutants")]
 mod switched {
     use std::sync::OnceLock;
 
-    static REMOVED: OnceLock<String> = OnceLock::new();
+    static REMOVED: OnceLock<Option<String>> = OnceLock::new();
+
+    /// The variable that names the removed safeguard, for child processes.
+    pub const VARIABLE: &str = "CALLBOARD_MUTANT";
 
     /// Removes a safeguard in this process, before any is asked for.
     pub fn remove(safeguard: &str) {
-        drop(REMOVED.set(safeguard.to_owned()));
+        drop(REMOVED.set(Some(safeguard.to_owned())));
     }
 
     /// Is this safeguard removed?
     pub(crate) fn removed(safeguard: &str) -> bool {
-        REMOVED.get().is_some_and(|removed| removed == safeguard)
+        REMOVED.get_or_init(|| std::env::var(VARIABLE).ok()).as_deref() == Some(safeguard)
     }
 }
 
 #[cfg(feature = "mutants")]
-pub use switched::remove;
-#[cfg(feature = "mutants")]
 pub(crate) use switched::removed;
+#[cfg(feature = "mutants")]
+pub use switched::{VARIABLE, remove};
 
 /// No safeguard is ever removed in this build.
 #[cfg(not(feature = "mutants"))]

@@ -17,13 +17,17 @@ use callboard_supervisor::process;
 use serde::Serialize;
 
 use crate::delivery::{Agreement, Limits, verify};
+use crate::mutant;
 use crate::read::{keeper, map, moment, text};
-use crate::run::{Supervised, delivered};
+use crate::run::{Supervised, checks_of, delivered};
 use crate::sight::{ProcessTable, Sight};
 use crate::view::{View, evaluate};
 
 /// How long those who are asked to go get before they are killed.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// How many runs are looked at at once.
+const AT_ONCE: usize = 32;
 
 /// What the reaper goes by.
 #[derive(Clone, Copy)]
@@ -31,7 +35,7 @@ pub struct Reaper<'a> {
     /// Where it looks and writes.
     pub ledger: &'a Ledger,
     /// The host it stands on.
-    pub table: &'a dyn ProcessTable,
+    pub table: &'a (dyn ProcessTable + Sync),
     /// When it looks.
     pub now: Moment,
     /// How long nothing must have been heard of a run.
@@ -83,7 +87,17 @@ impl Reaper<'_> {
     pub fn reap(&self) -> Result<Vec<Reaped>, ReapError> {
         let listing = Listing { kind: Some(Kind::Session), ended: false, limit: 0 };
         let alive = self.ledger.entities(listing)?;
-        alive.iter().map(|stored| self.consider(stored)).collect()
+        let mut done = Vec::with_capacity(alive.len());
+        // Who does not go when asked is waited for, and nobody waits behind the processes of another run.
+        for some in alive.chunks(AT_ONCE) {
+            std::thread::scope(|scope| {
+                let looks: Vec<_> = some.iter().map(|stored| scope.spawn(|| self.consider(stored))).collect();
+                for look in looks {
+                    done.push(look.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+                }
+            });
+        }
+        done.into_iter().collect()
     }
 
     /// Looks at one run.
@@ -103,7 +117,7 @@ impl Reaper<'_> {
         if self.dry_run {
             return Ok(done(Act::WouldEnd, finding.message, 0));
         }
-        let ended = self.end_processes(&view, &finding);
+        let ended = end_processes(stored, &finding);
         match self.ledger.append(self.request(stored, &view, &finding, ended)) {
             Ok(_) => Ok(done(Act::Ended, finding.message, ended.0)),
             Err(AppendError::Refused(refusal)) if refusal.code == RefusalCode::VersionConflict => {
@@ -129,8 +143,11 @@ impl Reaper<'_> {
     fn finding(&self, stored: &Stored, view: &View<'_>) -> Result<Finding, String> {
         let facts = &stored.entity.facts;
         let process = keeper(facts);
-        let heard = view.last_activity_at.map_or(Duration::MAX, |at| self.now.since(at));
+        // A record from the future is as far away: the clock was set back, and that must not keep the dead.
+        let heard =
+            view.last_activity_at.map_or(Duration::MAX, |at| self.now.since(at).max(at.since(self.now)));
         let health = view.state.health.ok_or("nothing is known of its health")?;
+        let health = if mutant::removed("spare_the_living") { Health::ProcessDead } else { health };
         let finding = match health {
             Health::ProcessDead | Health::Orphaned => self.dead(health, process, view),
             Health::Disconnected => {
@@ -156,7 +173,7 @@ impl Reaper<'_> {
             | Health::Misfired
             | Health::Due => return Err(format!("it is alive: health is {}", health.name())),
         };
-        if heard <= self.older_than {
+        if heard <= self.older_than && !self.older_than.is_zero() {
             return Err(format!("heard of {} s ago, which is not long enough", heard.as_secs()));
         }
         Ok(finding)
@@ -189,23 +206,11 @@ impl Reaper<'_> {
         Finding { code, message: message.to_owned(), shown, is_here: !restarted }
     }
 
-    /// Ends what a dead supervisor left: how many, and how many are still there.
-    fn end_processes(&self, view: &View<'_>, finding: &Finding) -> (u32, u32) {
-        if !finding.is_here {
-            return (0, 0);
-        }
-        let ended = process::end_all(&view.id.to_string(), GRACE);
-        (ended.count, ended.left)
-    }
-
     /// Checks what the run promised, from outside, since nobody else will.
     fn verified(&self, stored: &Stored) -> Facts {
-        let agreement =
-            map(&stored.entity.facts, "artifacts").and_then(|facts| Agreement::restore(facts).ok());
-        let Some(agreement) = agreement.filter(|agreement| !agreement.contract.is_empty()) else {
-            return Facts::none();
-        };
-        let marker = stored.entity.state.id.to_string();
+        let Some(agreement) = agreement(stored) else { return Facts::none() };
+        // Not the marker of the run's own checks: another reaper may be ending those.
+        let marker = format!("{}-reaped-{}", stored.entity.state.id, std::process::id());
         let checks = Supervised { marker: &marker };
         delivered(&agreement, &verify(&agreement, &checks, &Limits::DEFAULT, self.now))
     }
@@ -228,6 +233,23 @@ impl Reaper<'_> {
         let actor = Actor::new(ActorClass::System, format!("reaper@{}", self.table.here().host));
         Request { command, actor, now: self.now, cause: None }
     }
+}
+
+/// What the run promised, if it promised anything.
+fn agreement(stored: &Stored) -> Option<Agreement> {
+    let facts = map(&stored.entity.facts, "artifacts")?;
+    Agreement::restore(facts).ok().filter(|agreement| !agreement.contract.is_empty())
+}
+
+/// Ends what a dead supervisor left: how many, and how many are still there.
+fn end_processes(stored: &Stored, finding: &Finding) -> (u32, u32) {
+    if !finding.is_here || mutant::removed("end_leftovers") {
+        return (0, 0);
+    }
+    let id = stored.entity.state.id.to_string();
+    let checks = agreement(stored).map(|_| checks_of(&id));
+    let ended = [Some(id), checks].into_iter().flatten().map(|marker| process::end_all(&marker, GRACE));
+    ended.fold((0, 0), |(count, left), ended| (count + ended.count, left + ended.left))
 }
 
 /// What shows that a run is dead.

@@ -7,6 +7,8 @@
 use callboard_kernel::Moment;
 use callboard_kernel::health::{Here, Liveness, ProcessIdentity, Sighting, liveness};
 
+use crate::mutant;
+
 /// The processes of the host that looks.
 pub trait ProcessTable {
     /// Which host this is, and which boot of it.
@@ -40,6 +42,12 @@ impl<'a> Sight<'a> {
         let (Some(table), Some(process)) = (self.table, recorded) else { return Liveness::Unknown };
         let here = table.here();
         let near = process.host == here.host && process.boot == here.boot;
-        liveness(recorded, here, if near { table.look(process.pid) } else { Sighting::NotLooked })
+        let seen = match if near { table.look(process.pid) } else { Sighting::NotLooked } {
+            Sighting::Seen { .. } if mutant::removed("supervisor_start_time") => {
+                Sighting::Seen { started_ticks: process.started_ticks }
+            }
+            seen @ (Sighting::Seen { .. } | Sighting::Gone | Sighting::NotLooked) => seen,
+        };
+        liveness(recorded, here, seen)
     }
 }

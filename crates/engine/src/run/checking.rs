@@ -11,7 +11,12 @@ use callboard_supervisor::{Cause, How, Observer, Spec, StartError, Stream, Timer
 
 use crate::delivery::{Check, Program, ProgramEnd, Ran};
 
-/// Runs checks with the supervisor; `marker` is the run they belong to.
+/// The marker of the checks of a run.
+pub(crate) fn checks_of(run: &str) -> String {
+    format!("{run}-check")
+}
+
+/// Runs checks with the supervisor, under this marker.
 pub(crate) struct Supervised<'a> {
     pub(crate) marker: &'a str,
 }
@@ -39,7 +44,7 @@ impl Check for Supervised<'_> {
             program.argv.split_first().ok_or_else(|| io::Error::other("the command is empty"))?;
         let timers =
             Timers { total: Some(program.limit), grace: Duration::from_secs(1), ..Timers::default() };
-        let mut spec = Spec::new(first, format!("{}-check", self.marker)).args(rest);
+        let mut spec = Spec::new(first, self.marker).args(rest);
         spec.cwd = program.dir.to_owned();
         spec.timers = timers;
         spec.without = program.without.iter().map(Into::into).collect();

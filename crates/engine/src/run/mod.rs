@@ -7,7 +7,7 @@ mod perform;
 mod recorder;
 mod watching;
 
-pub(crate) use checking::Supervised;
+pub(crate) use checking::{Supervised, checks_of};
 pub use order::{Order, agree};
 pub(crate) use perform::delivered;
 pub use perform::{Ended, RunError, perform};

@@ -10,7 +10,7 @@ use callboard_agents::Program;
 use callboard_kernel::{EntityId, Facts, Value};
 use callboard_supervisor::{Audience, Identity, Limits, Stdin, Timers};
 
-use super::checking::Supervised;
+use super::checking::{Supervised, checks_of};
 use crate::delivery::{self, Agreement, Contract};
 use crate::project::project_of;
 use crate::redact;
@@ -104,7 +104,7 @@ impl Order {
 
 /// Fixes what a run promises, before it is started.
 pub fn agree(contract: Contract, dir: &Path, id: EntityId) -> Result<Agreement, delivery::Error> {
-    contract.agree(dir, &Supervised { marker: &id.to_string() })
+    contract.agree(dir, &Supervised { marker: &checks_of(&id.to_string()) })
 }
 
 /// What is promised, as it is recorded. A directory whose name the ledger cannot keep was refused when it was agreed on.

@@ -17,7 +17,7 @@ use callboard_supervisor::{
     process, start,
 };
 
-use super::checking::Supervised;
+use super::checking::{Supervised, checks_of};
 use super::ending::{Asked, Ending, ending};
 use super::order::{Order, process as process_facts, promised, seconds};
 use super::recorder::{Desk, RecordError, Recorder};
@@ -161,7 +161,7 @@ fn verification(order: &Order, recorder: &Recorder<'_>) -> Option<Verification> 
     if order.agreement.contract.is_empty() {
         return None;
     }
-    let marker = order.id.to_string();
+    let marker = checks_of(&order.id.to_string());
     Some(verify(&order.agreement, &Supervised { marker: &marker }, &Limits::DEFAULT, recorder.now()))
 }
 

@@ -8,9 +8,11 @@ use std::time::{Duration, Instant};
 
 use callboard_agents::{Program, Reader, Signal, Summary, WaitingFor};
 use callboard_kernel::{EntityId, Facts, Moment, Order, Transition, Value};
-use callboard_supervisor::{Answer, Caught, Notification, Observer, StopCause, Stream};
+use callboard_supervisor::{Answer, Caught, Notification, Observer, StopCause, Stream, process};
 
 use super::recorder::Recorder;
+use crate::host::identity;
+use crate::read::keeper;
 use crate::stop::{StopFor, wish};
 
 /// How soon it is written that the process is there. A command that ends before that costs one sync less.
@@ -81,6 +83,7 @@ impl<'a, 'b> Watching<'a, 'b> {
     pub(crate) fn finish(mut self) -> (Summary, Facts, Option<String>, String) {
         drop(self.reader.finish());
         self.begin();
+        self.is_stopped = false;
         let facts = self.known();
         let words = String::from_utf8_lossy(&self.last_words).into_owned();
         (self.reader.summary().clone(), facts, self.asked_by, words)
@@ -108,8 +111,9 @@ impl<'a, 'b> Watching<'a, 'b> {
         if let Some(status) = &self.status {
             facts.set("status", status.as_str());
         }
-        if self.is_stopped {
-            facts.set("is_stopped", true);
+        // What was said once is taken back too.
+        if self.is_stopped || self.written.has("is_stopped") {
+            facts.set("is_stopped", self.is_stopped);
         }
         facts
     }
@@ -157,8 +161,10 @@ impl<'a, 'b> Watching<'a, 'b> {
             };
         }
         let parent = self.parent.and_then(|parent| self.recorder.stored(parent));
-        let ends =
-            parent.filter(|parent| parent.entity.ended_at.is_some() || wish(&parent.entity.facts).is_some());
+        let ends = parent.filter(|parent| {
+            let facts = &parent.entity.facts;
+            parent.entity.ended_at.is_some() || wish(facts).is_some() || is_abandoned(facts)
+        });
         match ends {
             Some(parent) => {
                 self.asked_by = Some(parent.entity.state.id.to_string());
@@ -246,6 +252,12 @@ impl Observer for Watching<'_, '_> {
             | Caught::Resume => caught.usual_answer(),
         }
     }
+}
+
+/// Is the supervisor of a run dead, so that whoever ends it now ends what was started inside of it?
+fn is_abandoned(facts: &Facts) -> bool {
+    let seen = keeper(facts).map(|keeper| process::look(&identity(&keeper)));
+    matches!(seen, Some(Ok(process::Sighting::Gone | process::Sighting::Zombie)))
 }
 
 const fn is_progress(signal: &Signal) -> bool {

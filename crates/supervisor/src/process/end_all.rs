@@ -41,13 +41,14 @@ pub fn end_all(marker: &str, grace: Duration) -> Ended {
                 drop(super::signal(identity, signal.as_raw()));
             }
         }
-        wait_for_nobody(&mut groups, &mut tree, grace);
+        wait(grace, || !groups.iter_mut().any(Group::is_populated) && tree.members().is_empty());
     }
     for group in &groups {
         group.kill();
     }
+    // The groups first, which cost next to nothing to watch; a look through the whole table then finds the rest.
+    wait(CONFIRM, || !groups.iter_mut().any(Group::is_populated));
     let mut left = tree.kill(CONFIRM);
-    wait_for_nobody(&mut groups, &mut tree, CONFIRM);
     for group in &groups {
         if !group.remove() {
             left = left.max(group.members().len() as u32);
@@ -63,13 +64,11 @@ fn tree(marker: &str) -> Tree {
     Tree::new(Roots { marker: marker.to_owned(), main: None, ours: false })
 }
 
-fn wait_for_nobody(groups: &mut [Group], tree: &mut Tree, within: Duration) {
+/// Waits until it is so, or for so long.
+fn wait(within: Duration, mut is_so: impl FnMut() -> bool) {
     let until = Instant::now() + within;
     let mut pause = Duration::from_millis(1);
-    while Instant::now() < until {
-        if !groups.iter_mut().any(Group::is_populated) && tree.members().is_empty() {
-            return;
-        }
+    while Instant::now() < until && !is_so() {
         std::thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(50));
     }
