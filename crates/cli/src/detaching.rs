@@ -1,7 +1,8 @@
 //! Starting a run in the background: the same program once more, in a session of its own, with nothing of the terminal.
 //!
 //! Invariant: whoever starts it returns only when the run is recorded and its process is there, or says why not. From
-//! then on the shim needs nobody: not the terminal, not a server, not the file it was started from. Deliberately absent:
+//! then on the shim needs nobody: not the terminal, not a server, not the file it was started from, and not the run in which
+//! it was started, whose end leaves it alone. Deliberately absent:
 //! supervising, which the shim does as any other run does.
 
 use std::ffi::OsString;
@@ -10,6 +11,7 @@ use std::io::Read;
 use std::process::{Command, Stdio};
 
 use callboard_kernel::EntityId;
+use callboard_supervisor::containment::leave_runs;
 use callboard_supervisor::process::MARKER_VARIABLE;
 
 use crate::error::{Error, Exit};
@@ -30,14 +32,14 @@ const STARTED: &[u8] = b"started\n";
     clippy::disallowed_methods,
     reason = "the shim is no run: it outlives this process and supervises one itself"
 )]
-pub(crate) fn start(store: &Store, words: &[OsString]) -> Result<Started, Error> {
+pub(crate) fn start(store: &Store, id: EntityId, words: &[OsString]) -> Result<Started, Error> {
     let this = std::env::current_exe().map_err(Error::Shim)?;
     let mut command = Command::new(this);
     if let Some(named) = store.named() {
         command.arg("--store").arg(named);
     }
     // A run that is started inside another one and put in the background belongs to it no longer.
-    command.args(words).env_remove(MARKER_VARIABLE).stdin(Stdio::null()).stdout(Stdio::piped());
+    command.args(words).env(MARKER_VARIABLE, id.to_string()).stdin(Stdio::null()).stdout(Stdio::piped());
     let mut shim = command.spawn().map_err(Error::Shim)?;
     let mut said = Vec::new();
     if let Some(mut pipe) = shim.stdout.take() {
@@ -48,17 +50,20 @@ pub(crate) fn start(store: &Store, words: &[OsString]) -> Result<Started, Error>
         return Ok(Started::Yes);
     }
     let ended = shim.wait().map_err(Error::Shim)?;
-    let code = ended.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(Exit::FAILED.code);
-    Ok(Started::No(Exit::of_run(code)))
+    match ended.code() {
+        Some(code) => Ok(Started::No(Exit::of_run(u8::try_from(code).unwrap_or(Exit::FAILED.code)))),
+        None => Err(Error::Shim(std::io::Error::other(format!("its supervisor ended by {ended}")))),
+    }
 }
 
-/// Makes this process the shim of a run: a session of its own.
+/// Makes this process the shim of a run: outside of every other run, in a session of its own.
 pub(crate) fn become_shim(id: &str) -> Result<EntityId, Error> {
     let not_an_id = |_| Error::CommandLine {
         because: format!("{id:?} is no id"),
         instead: "callboard run --detach, which makes one".to_owned(),
     };
     let id = id.parse().map_err(not_an_id)?;
+    leave_runs().map_err(Error::Shim)?;
     // It fails only for a process that leads a group already, which is in a session of its own then.
     rustix::process::setsid().ok();
     Ok(id)

@@ -168,6 +168,9 @@ pub(crate) enum Error {
     /// The process that should supervise in the background.
     #[error("the run cannot be put in the background")]
     Shim(#[source] io::Error),
+    /// The directory a run is to work in.
+    #[error("{} cannot be worked in", .0.display())]
+    Cwd(PathBuf, #[source] io::Error),
     /// A run whose words were not kept.
     #[error("{0} cannot be run again")]
     NoWords(EntityId),
@@ -228,6 +231,7 @@ impl Error {
             | Self::Import(..)
             | Self::Run(_)
             | Self::Shim(_)
+            | Self::Cwd(..)
             | Self::Archive(_)
             | Self::Corrupt { .. } => Exit::FAILED,
         }
@@ -263,6 +267,7 @@ impl Error {
             Self::Contract(cause) => (cause.to_string(), "docs/artifacts.md says what a contract may hold"),
             Self::Run(cause) => return of_run(cause),
             Self::Shim(cause) => (cause.to_string(), "leave --detach out and run it in the foreground"),
+            Self::Cwd(_, cause) => (cause.to_string(), "change to a directory that is there"),
             Self::NoWords(_) => (
                 "what was typed is not kept on this host, or it was not started by `callboard run`"
                     .to_owned(),

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::marker::PhantomData;
+use std::os::unix::ffi::OsStrExt;
 use std::process::{Child, Command};
 use std::sync::Arc;
 use std::time::Instant;
@@ -206,6 +207,10 @@ fn set_notify(command: &mut Command, spec: &Spec, notices: Option<&Notices>) {
 /// The markers of the runs we are in ourselves, and this one.
 fn markers(marker: &str) -> OsString {
     let mut markers = std::env::var_os(MARKER_VARIABLE).unwrap_or_default();
+    // A supervisor in the background carries the marker of its run itself.
+    if markers.as_bytes().rsplit(|byte| *byte == b':').next() == Some(marker.as_bytes()) {
+        return markers;
+    }
     if !markers.is_empty() {
         markers.push(":");
     }

@@ -52,7 +52,7 @@ impl RetryArgs {
         let words = words(&fact("dir")?.join(WORDS)).ok_or(Error::NoWords(id))?;
         let Ok(Words { args }) = Words::try_parse_from(words) else { return Err(Error::NoWords(id)) };
         let cwd = fact("cwd")?;
-        std::env::set_current_dir(&cwd).map_err(|source| Error::Input(cwd, source))?;
+        std::env::set_current_dir(&cwd).map_err(|source| Error::Cwd(cwd, source))?;
         args.again(id, self.detach).run(screen, store)
     }
 }

@@ -141,9 +141,11 @@ impl RunArgs {
         self.keep_words(&order.dir)?;
         let open = || store.open_quietly();
         let desk = Desk { open: &open, clock: &Real, is_shared: store.is_shared()? };
+        let mut is_let_go = false;
         let mut started = |id: EntityId| {
             if self.shim_of.is_some() {
                 detaching::tell_started(id);
+                is_let_go = true;
             }
         };
         let ended = perform(order, desk, &mut started).map_err(Error::Run)?;
@@ -152,7 +154,7 @@ impl RunArgs {
         if let Some(path) = &self.report {
             write_report(path, &view)?;
         }
-        if !self.quiet && self.shim_of.is_none() {
+        if !self.quiet && !is_let_go {
             let line = closing::line(&view, &Short::among([id].into_iter()).of(id));
             // Nobody to tell is no failure of the run.
             drop(writeln!(anstream::stderr(), "{line}"));
@@ -165,7 +167,7 @@ impl RunArgs {
         let id = ids::new(Kind::Session, clock::now());
         let parent = self.parent.clone().or_else(own_run);
         let shim = Self { detach: false, shim_of: Some(id.to_string()), parent, ..self.clone() };
-        match detaching::start(store, &shim.words())? {
+        match detaching::start(store, id, &shim.words())? {
             detaching::Started::Yes => {
                 screen.data_line(&id.to_string())?;
                 Ok(Exit::DONE)
@@ -175,7 +177,7 @@ impl RunArgs {
     }
 
     fn order(&self, store: &Store, id: EntityId) -> Result<RunOrder, Error> {
-        let cwd = std::env::current_dir().map_err(|source| Error::Input(PathBuf::from("."), source))?;
+        let cwd = std::env::current_dir().map_err(|source| Error::Cwd(PathBuf::from("."), source))?;
         let is_shim = self.shim_of.is_some();
         let given = |typed: &Option<String>| -> Result<Option<EntityId>, Error> {
             typed.as_deref().map(|typed| ids::find(&store.open()?, typed)).transpose()

@@ -138,8 +138,11 @@ const KILL_ROUNDS: usize = 100;
 /// How deep groups are looked through.
 const DEPTH_MAX: usize = 16;
 
+/// How the name of every group of a run begins.
+pub(super) const PREFIX: &str = "callboard-";
+
 pub(super) fn name(marker: &str) -> String {
-    format!("callboard-{marker}")
+    format!("{PREFIX}{marker}")
 }
 
 /// Makes a directory and gives it back.

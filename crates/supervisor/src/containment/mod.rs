@@ -13,10 +13,12 @@
 mod account;
 mod cgroup;
 mod hierarchy;
+mod leave;
 mod limits;
 mod tree;
 
 pub use account::{Containment, Force, Rung};
 pub(crate) use account::{Held, hold};
 pub(crate) use cgroup::{Group, find};
+pub use leave::leave_runs;
 pub(crate) use tree::{Roots, Tree, carries};

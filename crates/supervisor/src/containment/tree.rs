@@ -6,10 +6,12 @@
 //! Who belongs: the main process and its descendants, everybody in its session, everybody with the marker in the
 //! environment, and orphans that became our children. An orphan that called `setsid` and emptied its environment can be
 //! told from another run's only when this is the only run of the process, as it is in the foreground and in a shim;
-//! elsewhere it is ended with the last run.
+//! elsewhere it is ended with the last run. A supervisor that was put in the background inside of a run has left it with all
+//! it supervises, and is no member.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
@@ -156,7 +158,7 @@ impl Tree {
         let mut seen: HashSet<u32> = HashSet::from([own]);
         let mut members = Vec::new();
         while let Some(stat) = waiting.pop() {
-            if !seen.insert(stat.pid) {
+            if !seen.insert(stat.pid) || has_left(stat, &self.roots.marker) {
                 continue;
             }
             if !stat.is_zombie() {
@@ -177,10 +179,27 @@ fn is_alive(mark: Mark) -> bool {
 
 /// Whether a process has the marker in its environment.
 pub(crate) fn carries(pid: u32, marker: &str) -> bool {
-    let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else { return false };
-    environment.split(|byte| *byte == 0).any(|entry| {
-        entry.strip_prefix(MARKER_VARIABLE.as_bytes()).and_then(|rest| rest.strip_prefix(b"=")).is_some_and(
-            |markers| markers.split(|byte| *byte == b':').any(|found| found == marker.as_bytes()),
-        )
+    markers(pid).is_some_and(|markers| is_among(&markers, marker))
+}
+
+/// Whether a process is the supervisor of a run of its own that was put in the background inside of this one: our own
+/// program, in a session of its own, with another run's marker and without this one's.
+fn has_left(stat: &Stat, marker: &str) -> bool {
+    let program = |pid: &str| fs::metadata(format!("/proc/{pid}/exe")).map(|file| (file.dev(), file.ino()));
+    stat.session == stat.pid
+        && program("self").is_ok_and(|own| program(&stat.pid.to_string()).is_ok_and(|other| other == own))
+        && markers(stat.pid).is_some_and(|markers| !markers.is_empty() && !is_among(&markers, marker))
+}
+
+/// The markers in the environment of a process, joined by colons.
+fn markers(pid: u32) -> Option<Vec<u8>> {
+    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let mut entries = environment.split(|byte| *byte == 0);
+    entries.find_map(|entry| {
+        entry.strip_prefix(MARKER_VARIABLE.as_bytes())?.strip_prefix(b"=").map(<[u8]>::to_vec)
     })
+}
+
+fn is_among(markers: &[u8], marker: &str) -> bool {
+    markers.split(|byte| *byte == b':').any(|found| found == marker.as_bytes())
 }
