@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::process::Command;
+
 use callboard_agents::{AgentEnd, Cause, Program, Reader, Standing, Summary, Verdict, detect, verdict};
 
 use support::codex;
@@ -28,8 +30,11 @@ fn turn(mode: Mode) -> Option<Turn> {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))
         .unwrap_or_else(|error| panic!("no temporary directory: {error}"));
     let server = ModelServer::start(mode).unwrap_or_else(|error| panic!("no loopback server: {error}"));
-    let output = codex::run(&program, &server, directory.path())
-        .unwrap_or_else(|error| panic!("codex does not start: {error}"));
+    let mut command = Command::new("timeout");
+    command.args(["--kill-after", "5", codex::SECONDS_MAX]).args(codex::command_line(&program));
+    codex::surround(&mut command, &server, directory.path())
+        .unwrap_or_else(|error| panic!("codex has no place to work: {error}"));
+    let output = command.output().unwrap_or_else(|error| panic!("codex does not start: {error}"));
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_ne!(output.status.code(), Some(124), "codex did not end in time; it said: {stderr}");
 

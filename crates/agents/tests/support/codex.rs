@@ -6,7 +6,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use crate::support::model_server::{MODEL, ModelServer};
 
@@ -14,7 +14,7 @@ use crate::support::model_server::{MODEL, ModelServer};
 const PLACE: &str = "CALLBOARD_CODEX";
 
 /// More than the slowest turn on a busy machine, and less than a test may take.
-const SECONDS_MAX: &str = "50";
+pub(crate) const SECONDS_MAX: &str = "50";
 
 /// The program; none if nobody installed it for the tests. A place that is named and empty ends the test.
 pub(crate) fn program() -> Option<PathBuf> {
@@ -35,17 +35,16 @@ pub(crate) fn command_line(program: &Path) -> Vec<std::ffi::OsString> {
     std::iter::once(program.into()).chain(words.map(Into::into)).collect()
 }
 
-/// Runs one turn against the server, in `directory`, which becomes its home too.
-pub(crate) fn run(program: &Path, server: &ModelServer, directory: &Path) -> io::Result<Output> {
+/// Gives a command the surroundings of one turn: `directory` becomes its home and holds its work, and the server is all
+/// it knows of the world.
+pub(crate) fn surround(command: &mut Command, server: &ModelServer, directory: &Path) -> io::Result<()> {
     let home = directory.join("home");
     let work = directory.join("work");
     std::fs::create_dir_all(home.join(".codex"))?;
     std::fs::create_dir_all(&work)?;
     std::fs::write(home.join(".codex/config.toml"), settings(server))?;
     let proxy = server.url();
-    Command::new("timeout")
-        .args(["--kill-after", "5", SECONDS_MAX])
-        .args(command_line(program))
+    command
         .current_dir(&work)
         .env_clear()
         .env("HOME", &home)
@@ -53,8 +52,8 @@ pub(crate) fn run(program: &Path, server: &ModelServer, directory: &Path) -> io:
         .env("MODEL_KEY", "made-up")
         .envs(["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"].map(|name| (name, &proxy)))
         .env("NO_PROXY", "127.0.0.1")
-        .stdin(Stdio::null())
-        .output()
+        .stdin(Stdio::null());
+    Ok(())
 }
 
 fn settings(server: &ModelServer) -> String {
