@@ -16,7 +16,7 @@ pub(crate) struct Ran {
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_callboard"));
     command.args(arguments).stdin(Stdio::null()).env("COLUMNS", "80");
-    for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CALLBOARD_STORE"] {
+    for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CALLBOARD_STORE", "CALLBOARD_RUN"] {
         command.env_remove(variable);
     }
     command

@@ -109,7 +109,7 @@ const CASES: &[Case] = &[
     Case {
         name: "silence",
         options: &["--idle-timeout", "300ms", "--grace", "1s"],
-        script: "echo there; sleep 60",
+        script: "echo there; exec sleep 60",
         code: 124,
         state: "timed_out",
         reason: "run.timed_out.silence",
@@ -132,7 +132,7 @@ const CASES: &[Case] = &[
     },
     Case {
         name: "ctrl-c",
-        script: "echo there; sleep 60",
+        script: "echo there; exec sleep 60",
         deed: Deed::Signal(2),
         code: 130,
         state: "aborted",
@@ -144,7 +144,7 @@ const CASES: &[Case] = &[
     },
     Case {
         name: "term to the supervisor",
-        script: "echo there; sleep 60",
+        script: "echo there; exec sleep 60",
         deed: Deed::Signal(15),
         code: 143,
         state: "cancelled",
@@ -156,7 +156,7 @@ const CASES: &[Case] = &[
     },
     Case {
         name: "operator",
-        script: "echo there; sleep 60",
+        script: "echo there; exec sleep 60",
         deed: Deed::Stop,
         code: 143,
         state: "cancelled",

@@ -1,0 +1,101 @@
+//! What is kept of a command line: nothing secret in any record, and every byte where only its user can read it.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::{Value, json};
+
+use crate::runs::{only, titled};
+use crate::shelf::{Shelf, text};
+
+const SECRETS: [&str; 4] = [
+    "sk-ant-api03-0123456789abcdefghij",
+    "ghp_0123456789abcdefghijklmnopqrstuvwxyz",
+    "hunter2hunter2",
+    "s3cr3tvalue",
+];
+
+#[test]
+fn e14_secrets_of_a_command_line_are_in_no_record_and_on_no_surface() {
+    let shelf = Shelf::empty();
+    let [key, token, password, header] = SECRETS;
+    let arguments = [
+        "run",
+        "--",
+        "sh",
+        "-c",
+        "echo \"$@\" >&2; exit 3",
+        "sh",
+        key,
+        "--token",
+        token,
+        &format!("--password={password}"),
+        "-H",
+        &format!("Authorization: Bearer {header}"),
+    ];
+    let ran = shelf.run(&arguments);
+    assert_eq!(ran.code, Some(3));
+    assert!(SECRETS.iter().all(|secret| ran.stderr.contains(secret)), "the command itself gets them");
+    let closing = ran.stderr.lines().last().unwrap_or_default().to_owned();
+    let id = only(&shelf)["id"].as_str().unwrap().to_owned();
+    let surfaces: [&[&str]; 9] = [
+        &["ps", "--all"],
+        &["ps", "--all", "--json"],
+        &["why", &id],
+        &["why", &id, "--json"],
+        &["inspect", &id],
+        &["inspect", &id, "--json"],
+        &["events", "--json"],
+        &["attention", "--json"],
+        &["export"],
+    ];
+    let said = surfaces.map(|surface| shelf.run(surface)).map(|ran| ran.stdout + &ran.stderr);
+    for text in said.iter().chain([&closing]) {
+        for secret in SECRETS {
+            assert!(!text.contains(secret), "{secret} in {text}");
+        }
+    }
+    let store = std::fs::read(shelf.path()).unwrap();
+    let log = std::fs::read(shelf.file("store.db-wal")).unwrap_or_default();
+    for secret in SECRETS {
+        let is_in = |bytes: &[u8]| bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+        assert!(!is_in(&store) && !is_in(&log), "{secret} is in the store");
+    }
+    let run = shelf.file("runs").join(&id);
+    for entry in std::fs::read_dir(&run).unwrap().flatten() {
+        assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o077, 0, "{:?}", entry.path());
+    }
+    assert_eq!(std::fs::metadata(&run).unwrap().permissions().mode() & 0o077, 0);
+}
+
+#[test]
+fn a_retry_repeats_every_byte_in_the_same_directory() {
+    let shelf = Shelf::empty();
+    let odd = OsStr::from_bytes(b"a\n\xff\xfe --token=hunter2 \"b\"");
+    let script = "printf '%s|%s' \"$PWD\" \"$1\"; exit 3";
+    let mut command = shelf.command(&["run", "--quiet", "--title", "first", "--", "sh", "-c", script, "sh"]);
+    let first = command.arg(odd).current_dir(shelf.file("")).output().unwrap();
+    let id = titled(&shelf, "first").unwrap()["id"].clone();
+    let second = shelf.command(&["retry", id.as_str().unwrap()]).current_dir("/").output().unwrap();
+    assert_eq!((second.status.code(), &second.stdout), (Some(3), &first.stdout));
+    assert!(second.stdout.ends_with(odd.as_bytes()));
+    let items = shelf.json(&["ps", "session", "--all", "--json"]);
+    let repeats = |item: &&Value| item["facts"]["retry_of"] == id;
+    assert_eq!(items["items"].as_array().unwrap().iter().filter(repeats).count(), 1);
+}
+
+#[test]
+fn a_report_says_what_inspect_says() {
+    let shelf = Shelf::empty();
+    let report = shelf.file("report.json");
+    let ran = shelf.run(&["run", "--report", text(&report), "--expect", "out", "--", "sh", "-c", "exit 4"]);
+    assert_eq!(ran.code, Some(4));
+    let mut reported: Value = serde_json::from_slice(&std::fs::read(&report).unwrap()).unwrap();
+    let mut shown = only(&shelf);
+    for view in [&mut reported, &mut shown] {
+        view["state"]["evaluated_at"] = Value::Null;
+    }
+    assert_eq!(reported, shown);
+    assert_eq!((&reported["exit"]["code"], &reported["state"]["delivery"]), (&json!(4), &json!("missing")));
+}

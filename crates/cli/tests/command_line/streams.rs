@@ -1,0 +1,136 @@
+//! What passes through a run: every byte, whatever the other side does.
+
+use std::ffi::OsStr;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::runs::{CALLBOARD, begin, detached, only, read_until, reason, supervisor, until, view};
+use crate::shelf::{Shelf, text};
+
+/// Bytes without a pattern, the same every time.
+fn noise(count: usize) -> Vec<u8> {
+    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state as u8
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+#[test]
+fn b20_every_byte_of_argv_stdin_and_stdout_passes_as_it_is() {
+    let shelf = Shelf::empty();
+    let bytes = noise(1 << 20);
+    std::fs::write(shelf.file("input"), &bytes).unwrap();
+    let input = std::fs::File::open(shelf.file("input")).unwrap();
+    let output = shelf.command(&["run", "--quiet", "--", "cat"]).stdin(input).output().unwrap();
+    assert!(output.stdout == bytes && output.stderr.is_empty() && output.status.success());
+
+    let odd = OsStr::from_bytes(b"a\n\xff\xfe \"b");
+    let mut command = shelf.command(&["run", "--quiet", "--", "printf", "%s"]);
+    assert_eq!(command.arg(odd).output().unwrap().stdout, odd.as_bytes());
+    shelf.well(&["verify"]);
+}
+
+#[test]
+fn b05_a_child_that_closes_its_output_and_lives_has_not_ended() {
+    let shelf = Shelf::empty();
+    let ran = shelf.run(&["run", "--", "sh", "-c", "exec >&- 2>&-; sleep 0.3; exit 3"]);
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    let view = only(&shelf);
+    assert!(view["timeout"]["elapsed_s"].as_f64().is_some_and(|s| s >= 0.3), "{}", view["timeout"]);
+}
+
+#[test]
+fn b22_a_reader_that_leaves_ends_neither_the_child_nor_its_record() {
+    let shelf = Shelf::empty();
+    let script = "yes | head -c 4000000; : > done; exit 5";
+    let mut command = shelf.command(&["run", "--", "sh", "-c", script]);
+    let mut child = begin(command.current_dir(shelf.file("")));
+    let mut first = [0; 2];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    let status = child.wait_with_output().unwrap().status;
+    assert_eq!((&first, status.code()), (b"y\n", Some(5)));
+    assert!(shelf.file("done").exists());
+    assert_eq!(only(&shelf)["facts"]["output"]["stdout_bytes"], 4_000_000);
+}
+
+#[test]
+fn process_substitution_works() {
+    let shelf = Shelf::empty();
+    let script = format!("{CALLBOARD} run --quiet -- cat <(echo one) <(echo two)");
+    let output = Command::new("bash").args(["-c", &script]).env("CALLBOARD_STORE", shelf.path()).output();
+    assert_eq!(output.unwrap().stdout, b"one\ntwo\n");
+}
+
+#[test]
+fn a06_a_full_disk_costs_output_and_not_the_run() {
+    let shelf = Shelf::empty();
+    std::fs::create_dir(shelf.file("runs")).unwrap();
+    let inside = format!(
+        "mount -t tmpfs -o size=256k none runs && exec {CALLBOARD} run --quiet -- \
+         sh -c 'head -c 4000000 /dev/zero; : > done'"
+    );
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", &inside]).current_dir(shelf.file(""));
+    let output = command.env("CALLBOARD_STORE", shelf.path()).output().unwrap();
+    if !shelf.path().exists() {
+        eprintln!("skipped: no private mount can be made here: {}", String::from_utf8_lossy(&output.stderr));
+        return;
+    }
+    assert!(output.status.success() && shelf.file("done").exists());
+    let view = only(&shelf);
+    let count = |name: &str| view["facts"]["output"][name].as_u64().unwrap_or_default();
+    assert_eq!((reason(&view), count("stdout_bytes")), ("run.completed.ok", 4_000_000));
+    assert!(count("lost_bytes") > 3_000_000, "{}", view["facts"]["output"]);
+    assert_eq!(output.stdout.len() as u64 + count("unread_bytes"), 4_000_000);
+}
+
+#[test]
+fn b04_a_stopped_child_is_shown_as_such_and_can_be_let_go_on_or_stopped() {
+    let shelf = Shelf::empty();
+    let id =
+        detached(&shelf, &["--", "sh", "-c", "kill -STOP $$; : > \"$0\"; sleep 60", text(&shelf.file("on"))]);
+    let waits = || {
+        let view = view(&shelf, &id);
+        let says = |reason: &serde_json::Value| reason["code"] == "run.health.waiting";
+        view["state"]["reasons"].as_array().is_some_and(|reasons| reasons.iter().any(says)).then_some(view)
+    };
+    let shown = until("a health that says that it waits", waits);
+    assert_eq!(
+        (&shown["state"]["health"], &shown["facts"]["is_stopped"]),
+        (&json!("degraded"), &json!(true))
+    );
+    let pid = shown["pid"].as_u64().unwrap();
+    crate::runs::send("CONT", pid);
+    until("a health that says that it goes on", || waits().is_none().then_some(()));
+    assert!(shelf.file("on").exists());
+    crate::runs::send("STOP", pid);
+    until("a health that says that it waits again", waits);
+    let stopped = shelf.run(&["stop", &id]);
+    assert_eq!(stopped.code, Some(0), "{}", stopped.stderr);
+    let view = view(&shelf, &id);
+    assert_eq!((reason(&view), &view["facts"]["killed"]), ("run.cancelled.operator", &json!(false)));
+}
+
+#[test]
+fn nohup_is_kept() {
+    let shelf = Shelf::empty();
+    let mut command = Command::new("nohup");
+    command.args([CALLBOARD, "run", "--quiet", "--", "sh", "-c", "echo there; read go; echo survived"]);
+    let (input, go) = std::io::pipe().unwrap();
+    let mut child = begin(command.env("CALLBOARD_STORE", shelf.path()).stdin(input));
+    let mut output = child.stdout.take().unwrap();
+    read_until(&mut output, "there");
+    assert_eq!(supervisor(&only(&shelf)), u64::from(child.id()));
+    crate::runs::send("HUP", child.id().into());
+    std::io::Write::write_all(&mut &go, b"go\n").unwrap();
+    drop(go);
+    read_until(&mut output, "survived");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}

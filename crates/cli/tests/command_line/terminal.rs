@@ -1,0 +1,98 @@
+//! A run at a real terminal: it stays one, its size is passed on, and Ctrl-C means what it means everywhere.
+
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+
+use crate::runs::{CALLBOARD, only, read_until, reason};
+use crate::shelf::Shelf;
+
+const CTRL_C: &[u8] = b"\x03";
+
+/// The other side of a terminal at which a program runs.
+struct Seat {
+    screen: File,
+    child: Child,
+}
+
+/// Seats `sh -c SCRIPT` at a terminal of 33 lines and 77 columns.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the test types at the terminal while the program runs, and waits for it"
+)]
+fn seat(shelf: &Shelf, script: &str) -> Seat {
+    let opened = || -> std::io::Result<(OwnedFd, OwnedFd)> {
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let ours = openpt(flags)?;
+        grantpt(&ours)?;
+        unlockpt(&ours)?;
+        let size = Winsize { ws_row: 33, ws_col: 77, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&ours, size)?;
+        let theirs = ioctl_tiocgptpeer(&ours, flags)?;
+        Ok((ours, theirs))
+    };
+    let (ours, theirs) = opened().unwrap_or_else(|error| panic!("no terminal: {error}"));
+    let copy = || theirs.try_clone().unwrap_or_else(|error| panic!("{error}"));
+    let mut command = Command::new("setsid");
+    command.args(["--ctty", "sh", "-c", script]).stdin(copy()).stdout(copy()).stderr(copy());
+    command.env("CALLBOARD_STORE", shelf.path()).env_remove("CALLBOARD_RUN");
+    let child = command.spawn().unwrap_or_else(|error| panic!("{error}"));
+    Seat { screen: ours.into(), child }
+}
+
+impl Seat {
+    fn type_in(&self, keys: &[u8]) {
+        std::io::Write::write_all(&mut &self.screen, keys).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        // Both fail only for a program that has ended, as it has in a test that passes.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+#[test]
+fn a_terminal_stays_a_terminal_of_its_size_and_a_pipe_a_pipe() {
+    let shelf = Shelf::empty();
+    let script = "test -t 0 && test -t 1 && test -t 2 && stty size || echo none";
+    let mut seat = seat(&shelf, &format!("exec {CALLBOARD} run --quiet -- sh -c '{script}'"));
+    read_until(&mut seat.screen, "33 77");
+    assert_eq!(seat.child.wait().unwrap().code(), Some(0));
+    assert_eq!(shelf.well(&["run", "--quiet", "--", "sh", "-c", script]), "none\n");
+}
+
+#[test]
+fn ctrl_c_at_a_terminal_is_130() {
+    let shelf = Shelf::empty();
+    let mut seat = seat(&shelf, &format!("exec {CALLBOARD} run -- sh -c 'echo there; exec sleep 60'"));
+    read_until(&mut seat.screen, "there");
+    seat.type_in(CTRL_C);
+    read_until(&mut seat.screen, "Aborted · a person pressed Ctrl-C");
+    assert_eq!(seat.child.wait().unwrap().code(), Some(130));
+    assert_eq!(reason(&only(&shelf)), "run.aborted.sigint");
+}
+
+/// With its input from elsewhere the child has no terminal, and the key is a signal to the supervisor.
+#[test]
+fn a_second_ctrl_c_does_not_wait_for_the_grace() {
+    let shelf = Shelf::empty();
+    let script = "trap \"echo asked\" INT; trap \"\" TERM; echo there; while :; do sleep 0.05; done";
+    let mut seat = seat(&shelf, &format!("exec {CALLBOARD} run --grace 60s -- sh -c '{script}' </dev/null"));
+    read_until(&mut seat.screen, "there");
+    let begun = Instant::now();
+    seat.type_in(CTRL_C);
+    read_until(&mut seat.screen, "asked");
+    seat.type_in(CTRL_C);
+    read_until(&mut seat.screen, "Aborted · a person pressed Ctrl-C");
+    assert_eq!(seat.child.wait().unwrap().code(), Some(130));
+    assert!(begun.elapsed() < Duration::from_secs(30));
+    let view = only(&shelf);
+    assert_eq!((reason(&view), view["facts"]["killed"].as_bool()), ("run.aborted.sigint", Some(true)));
+}
