@@ -14,7 +14,7 @@ use callboard_lifecycle::{Delivery, Kind, Outcome, PolicyVersion, Severity, Tone
 use serde::{Serialize, Serializer};
 
 use crate::judge::{judge, typed};
-use crate::read::{count, flag, known, map, seconds, text};
+use crate::read::{count, flag, known, map, moment, seconds, text};
 use crate::sight::Sight;
 
 /// One entity as it is shown.
@@ -202,6 +202,11 @@ impl<'a> View<'a> {
         self.facts.0
     }
 
+    /// The project it belongs to.
+    pub fn project(&self) -> Option<&'a str> {
+        text(self.facts.0, "project")
+    }
+
     /// What is to be said of its delivery, where there is more to it than the verdict.
     pub fn delivery_detail(&self) -> Option<&'a str> {
         text(self.facts.0, "delivery_detail")
@@ -217,10 +222,20 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Since when that reason holds, as far as it is recorded: since it was last heard of, or since it is in its
-    /// state.
+    /// Since when that reason holds, as far as it is recorded. It stays the same while the reason holds, so that what
+    /// was set aside or told once stays so: a run that is stuck or waits is heard of all the time.
     pub fn cause_since(&self) -> Option<Moment> {
-        if self.health_decides { self.last_activity_at } else { self.entered_at }
+        if !self.health_decides {
+            return self.entered_at;
+        }
+        let recorded = |name| moment(self.facts.0, name).or(self.entered_at);
+        match self.cause().map(|reason| reason.code.as_str()) {
+            Some("run.health.stuck") => recorded("last_progress_at"),
+            Some("run.health.waiting") => recorded("waits_since"),
+            Some("run.health.limited") => recorded("limited_since"),
+            Some("run.health.erroring") => recorded("errors_since"),
+            Some(_) | None => self.last_activity_at,
+        }
     }
 
     /// The reasons of the judge, which are recorded nowhere.

@@ -132,6 +132,7 @@ impl<'a, 'b> Watching<'a, 'b> {
             let until = self.recorder.now().plus(LEASE);
             known.set("lease_until", until.to_string());
         }
+        note_beginnings(&mut known, &self.written, self.recorder.now());
         if let Some(ticket) = self.recorder.observe(known.clone()) {
             drop(ticket);
         }
@@ -260,6 +261,22 @@ fn is_abandoned(facts: &Facts) -> bool {
     matches!(seen, Some(Ok(process::Sighting::Gone | process::Sighting::Zombie)))
 }
 
+/// Keeps since when a condition holds that is heard of again and again while it does.
+fn note_beginnings(known: &mut Facts, before: &Facts, now: Moment) {
+    let conditions =
+        [("waits_for", "waits_since"), ("limited_until", "limited_since"), ("errors_in_row", "errors_since")];
+    for (what, since) in conditions {
+        let goes_on = match (known.get(what), before.get(what)) {
+            (None | Some(Value::Null | Value::Int(0)), _) => continue,
+            // Failures that add up are one condition; another question is another one.
+            (Some(Value::Int(_)), Some(Value::Int(count))) => *count > 0,
+            (now, before) => now == before,
+        };
+        let began = before.get(since).filter(|_| goes_on).cloned();
+        known.set(since, began.unwrap_or_else(|| Value::Text(now.to_string())));
+    }
+}
+
 const fn is_progress(signal: &Signal) -> bool {
     match signal {
         Signal::Progress | Signal::ToolEnded { ok: true, .. } => true,
@@ -320,4 +337,27 @@ fn agent(summary: &Summary) -> Value {
         .with("unknown_events", count(Some(summary.unknown_events)))
         .with("last_message", text(&summary.last_message));
     Value::Map(facts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_condition_began_when_it_was_first_seen_and_another_question_is_another_one() {
+        let at = |second: i64| Moment::from_micros(second * 1_000_000);
+        let mut written = Facts::none();
+        let mut since = |second, waits_for: Option<&str>, errors: i64| {
+            let waits_for = waits_for.map_or(Value::Null, |text| Value::Text(text.to_owned()));
+            let mut known = Facts::none().with("waits_for", waits_for).with("errors_in_row", errors);
+            note_beginnings(&mut known, &written, at(second));
+            written = known.clone();
+            ["waits_since", "errors_since"].map(|name| crate::read::moment(&known, name))
+        };
+        assert_eq!(since(1, None, 0), [None, None]);
+        assert_eq!(since(2, Some("a"), 1), [Some(at(2)), Some(at(2))]);
+        assert_eq!(since(3, Some("a"), 4), [Some(at(2)), Some(at(2))]);
+        assert_eq!(since(4, Some("b"), 0), [Some(at(4)), None]);
+        assert_eq!(since(5, None, 1), [None, Some(at(5))]);
+    }
 }
