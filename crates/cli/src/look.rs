@@ -65,6 +65,13 @@ fn decided_at(ledger: &Ledger, seq: u64) -> Result<Moment, Error> {
 }
 
 impl Look {
+    /// Looks again: at what is, if it was not the past that was asked for.
+    pub(crate) fn again(&mut self) {
+        if self.seq.is_none() {
+            self.now = clock::now();
+        }
+    }
+
     /// From where and when things are judged.
     pub(crate) fn sight(&self) -> Sight<'_> {
         match self.seq {

@@ -16,11 +16,20 @@ use crate::telling::Said;
 
 /// The width of a terminal that does not tell.
 const WIDTH_UNKNOWN: usize = 80;
+const HEIGHT_UNKNOWN: usize = 24;
+
+/// How wide and how high the terminal is.
+fn size() -> (usize, usize) {
+    let size = terminal_size::terminal_size_of(std::io::stdout());
+    size.map_or((WIDTH_UNKNOWN, HEIGHT_UNKNOWN), |(width, height)| (width.0.into(), height.0.into()))
+}
 
 /// Standard output as the commands see it.
 pub(crate) struct Screen {
     /// `None` where nothing needs to fit.
     width: Option<usize>,
+    /// The width was asked for, whatever the terminal's is.
+    is_fixed: bool,
     is_terminal: bool,
 }
 
@@ -33,11 +42,19 @@ impl Screen {
             Colour::Never => ColorChoice::Never.write_global(),
         }
         let is_terminal = std::io::stdout().is_terminal();
-        let of_terminal = || {
-            let size = terminal_size::terminal_size_of(std::io::stdout());
-            size.map_or(WIDTH_UNKNOWN, |(width, _)| usize::from(width.0))
-        };
-        Self { width: width.or_else(|| is_terminal.then(of_terminal)), is_terminal }
+        let is_fixed = width.is_some();
+        Self { width: width.or_else(|| is_terminal.then(|| size().0)), is_fixed, is_terminal }
+    }
+
+    /// The same as wide as the terminal is at this moment.
+    pub(crate) fn measured(&self) -> Self {
+        let width = if self.is_terminal && !self.is_fixed { Some(size().0) } else { self.width };
+        Self { width, ..*self }
+    }
+
+    /// How many lines the terminal has.
+    pub(crate) fn height(&self) -> usize {
+        size().1
     }
 
     /// Is somebody looking?
@@ -56,6 +73,15 @@ impl Screen {
         out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Error::Write)
     }
 
+    /// One JSON document as it is written alone, or on a line among others.
+    pub(crate) fn document<T: Serialize>(&self, document: &T, on_a_line: bool) -> Result<String, Error> {
+        let text = match on_a_line {
+            true => serde_json::to_string(document),
+            false => serde_json::to_string_pretty(document),
+        };
+        Ok(text.map_err(|error| Error::Write(error.into()))? + "\n")
+    }
+
     /// Writes one JSON document.
     pub(crate) fn json<T: Serialize>(&self, document: &T) -> Result<(), Error> {
         let mut out = BufWriter::new(self.data());
@@ -68,6 +94,12 @@ impl Screen {
     /// Writes one JSON document on a line.
     pub(crate) fn json_line<T: Serialize>(&self, document: &T) -> Result<(), Error> {
         self.data_line(&serde_json::to_string(document).map_err(|error| Error::Write(error.into()))?)
+    }
+
+    /// Writes text for programs, every byte as it is.
+    pub(crate) fn data_text(&self, text: &str) -> Result<(), Error> {
+        let mut out = self.data();
+        out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Error::Write)
     }
 
     /// Writes one line for programs.
@@ -145,7 +177,7 @@ mod tests {
 
     #[test]
     fn prose_and_properties_break_between_words() {
-        let narrow = Screen { width: Some(12), is_terminal: false };
+        let narrow = Screen { width: Some(12), is_fixed: true, is_terminal: false };
         assert_eq!(narrow.prose("one two three four"), "one two\nthree four\n");
         assert_eq!(narrow.prose("incomprehensibilities"), "incomprehensibilities\n");
         let properties =
@@ -153,14 +185,14 @@ mod tests {
         let plain =
             |screen: &Screen| anstream::adapter::strip_str(&screen.properties(&properties)).to_string();
         assert_eq!(plain(&narrow), "ids  a 1,\n     b 2\n");
-        let piped = Screen { width: None, is_terminal: false };
+        let piped = Screen { width: None, is_fixed: false, is_terminal: false };
         assert_eq!(piped.prose("one two three four"), "one two three four\n");
         assert_eq!(plain(&piped), "ids  a 1, b 2\n");
     }
 
     #[test]
     fn a_hint_is_for_people() {
-        assert_eq!(Screen { width: None, is_terminal: false }.hint("look"), "");
-        assert!(Screen { width: Some(80), is_terminal: true }.hint("look").contains("look"));
+        assert_eq!(Screen { width: None, is_fixed: false, is_terminal: false }.hint("look"), "");
+        assert!(Screen { width: Some(80), is_fixed: false, is_terminal: true }.hint("look").contains("look"));
     }
 }

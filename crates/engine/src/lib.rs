@@ -5,6 +5,7 @@
 
 mod attention;
 pub mod delivery;
+mod filter;
 mod host;
 mod judge;
 mod kept;
@@ -25,8 +26,10 @@ pub use attention::{
     Action, Attention, Cause, Choice, Item, Subject, attention, fingerprint, needs_somebody, set_aside,
     taken_back,
 };
+pub use filter::{Filter, StateWord};
 pub use host::Host;
 pub use kept::keep_private;
+pub use project::project_of;
 pub use reaper::{Act, ReapError, Reaped, Reaper};
 pub use run::{Clock, Desk, Ended, Order as RunOrder, RecordError, RunError, agree, perform};
 pub use sight::{ProcessTable, Sight};

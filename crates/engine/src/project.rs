@@ -5,7 +5,7 @@
 use std::path::Path;
 
 /// The name of the project a directory belongs to.
-pub(crate) fn project_of(directory: &Path) -> Option<String> {
+pub fn project_of(directory: &Path) -> Option<String> {
     let root = directory.ancestors().find(|path| path.join(".git").exists())?;
     let git = root.join(".git");
     let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());

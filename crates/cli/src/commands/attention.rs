@@ -5,13 +5,15 @@
 
 use std::time::Duration;
 
-use callboard_engine::{Attention, Choice, Item, View, attention, evaluate, set_aside, taken_back};
+use callboard_engine::{Attention, Choice, Filter, Item, View, attention, evaluate, set_aside, taken_back};
 use callboard_kernel::{Command, EntityId, EvidenceRef, Facts, Observe, Order, StateReason};
-use callboard_lifecycle::{ReasonCode, Shown};
+use callboard_lifecycle::{Kind, ReasonCode, Shown};
 use clap::{Args, Subcommand};
 
 use crate::error::{Error, Exit};
+use crate::filtering::FilterArgs;
 use crate::ids::Short;
+use crate::live::{Frame, watch};
 use crate::look::{Look, LookArgs};
 use crate::screen::Screen;
 use crate::sending::{Form, send};
@@ -20,7 +22,7 @@ use crate::style::of_tone;
 use crate::table::{Cell, Column, Table};
 use crate::telling::{self, one_line};
 use crate::when::{absolute, age_of, span};
-use crate::word::Reading;
+use crate::word::{Reading, WordParser};
 
 /// List what needs somebody, the most urgent and oldest first.
 ///
@@ -30,18 +32,26 @@ use crate::word::Reading;
 pub(crate) struct AttentionArgs {
     #[command(subcommand)]
     act: Option<Act>,
-    /// At most this many; 0 is all.
-    #[arg(long, value_name = "N", default_value_t = 50)]
-    limit: usize,
     /// Those that were put off or dismissed too.
     #[arg(long)]
     all: bool,
+    /// Show it again whenever it changes, until Ctrl-C.
+    #[arg(long, short, conflicts_with_all = ["at", "as_of"])]
+    watch: bool,
     #[command(flatten)]
     look: LookArgs,
-    /// One JSON document.
+    /// One JSON document; with --watch, one a line.
     #[arg(long)]
     json: bool,
+    /// Only those of a kind.
+    #[arg(long, value_name = "KIND", value_parser = WordParser::<Kind>::new())]
+    kind: Option<Kind>,
+    #[command(flatten)]
+    filters: FilterArgs,
 }
+
+/// How many are listed unless somebody says how many.
+const LIMIT: usize = 50;
 
 #[derive(Debug, Subcommand)]
 enum Act {
@@ -91,7 +101,7 @@ impl AttentionArgs {
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
         let look = self.look.open(store)?;
         match &self.act {
-            None => self.list(screen, &look),
+            None => self.list(screen, look),
             Some(Act::Snooze(args)) => {
                 let until = look.now.plus(args.how_long);
                 let said = format!("put off until {}", absolute(until));
@@ -107,17 +117,41 @@ impl AttentionArgs {
         }
     }
 
-    fn list(&self, screen: &Screen, look: &Look) -> Result<Exit, Error> {
-        let (stored, sight) = (look.candidates()?, look.sight());
-        let views: Vec<View<'_>> = stored.iter().map(|stored| evaluate(stored, &sight)).collect();
-        let choice = Choice { limit: self.limit, set_aside: self.all };
-        let attention = attention(&views, choice, look.now);
+    fn list(&self, screen: &Screen, mut look: Look) -> Result<Exit, Error> {
+        let filter = self.filters.filter(&look.ledger, self.kind)?;
+        if self.watch {
+            let ledger = look.ledger.clone();
+            return watch(screen, &ledger, self.json, &mut |screen| {
+                look.again();
+                self.frame(screen, &look, &filter)
+            });
+        }
+        let frame = self.frame(screen, &look, &filter)?;
         if self.json {
-            screen.json(&attention)?;
+            screen.data_text(&frame.text)?
         } else {
-            screen.print(&text(screen, &attention))?;
+            screen.print(&frame.text)?
         }
         Ok(Exit::DONE)
+    }
+
+    fn frame(&self, screen: &Screen, look: &Look, filter: &Filter) -> Result<Frame, Error> {
+        let (stored, sight) = (look.candidates()?, look.sight());
+        let mut views: Vec<View<'_>> = stored.iter().map(|stored| evaluate(stored, &sight)).collect();
+        views.retain(|view| self.kind.is_none_or(|kind| kind == view.kind));
+        views.retain(|view| filter.admits(view, view.cause_since()));
+        let choice = Choice { limit: self.filters.limit.unwrap_or(LIMIT), set_aside: self.all };
+        let attention = attention(&views, choice, look.now);
+        let line = |item: &Item<'_>| {
+            format!("{} {:?} {} {}\n", item.fingerprint, item.first_seen_at, item.severity, item.chain)
+        };
+        let key = attention.items.iter().map(line).collect::<String>()
+            + &format!("{} {}", attention.total, attention.set_aside);
+        let text = match self.json {
+            true => screen.document(&attention, self.watch)?,
+            false => text(screen, &attention, self.filters.is_given() || self.kind.is_some()),
+        };
+        Ok(Frame { key, text })
     }
 }
 
@@ -141,13 +175,14 @@ fn mark(
     send(screen, &look.ledger, command, &if json { Form::Json } else { Form::Text(&text) })
 }
 
-fn text(screen: &Screen, attention: &Attention<'_>) -> String {
+fn text(screen: &Screen, attention: &Attention<'_>, is_filtered: bool) -> String {
     let aside = match attention.set_aside {
         0 => String::new(),
         aside => screen.hint(&format!("{aside} put off: callboard attention --all")),
     };
     if attention.items.is_empty() {
-        return screen.prose("Nothing needs you.") + &aside;
+        let nothing = if is_filtered { "Nothing that matches needs you." } else { "Nothing needs you." };
+        return screen.prose(nothing) + &aside;
     }
     let more = match attention.total - attention.items.len() {
         0 => String::new(),

@@ -3,14 +3,18 @@
 //! Invariant: a row says what the view says; rows from before there were states are a number beside the list and in
 //! none of its figures. Deliberately absent: why a row is as it is; `why` tells that.
 
-use callboard_engine::{View, evaluate};
+use std::collections::BTreeSet;
+
+use callboard_engine::{Filter, View, evaluate};
 use callboard_lifecycle::{Kind, Words};
 use clap::Args;
 use serde::Serialize;
 
 use crate::error::{Error, Exit};
+use crate::filtering::FilterArgs;
 use crate::ids::Short;
-use crate::look::LookArgs;
+use crate::live::{Frame, watch};
+use crate::look::{Look, LookArgs};
 use crate::screen::Screen;
 use crate::store::Store;
 use crate::style::of_tone;
@@ -21,7 +25,8 @@ use crate::word::WordParser;
 
 /// List what is alive: runs, tasks, agents and whatever else is recorded.
 ///
-/// The most urgent come first, then the newest. AGE is how long a thing is in its state.
+/// The most urgent come first, then the newest. AGE is how long a thing is in its state. Asking for a state that is an
+/// end, such as failed, lists what has ended.
 #[derive(Args, Debug)]
 pub(crate) struct PsArgs {
     /// Only those of a kind.
@@ -30,38 +35,76 @@ pub(crate) struct PsArgs {
     /// Those that ended too.
     #[arg(long)]
     all: bool,
+    /// Show it again whenever it changes, until Ctrl-C.
+    #[arg(long, short, conflicts_with_all = ["at", "as_of"])]
+    watch: bool,
     #[command(flatten)]
     look: LookArgs,
-    /// One JSON document.
+    /// One JSON document; with --watch, one a line.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    filters: FilterArgs,
 }
 
 #[derive(Serialize)]
 struct Document<'a> {
-    items: Vec<View<'a>>,
+    items: &'a [View<'a>],
+    /// How many there are, shown or not.
+    total: usize,
     legacy: u64,
 }
 
 impl PsArgs {
     /// Lists them.
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
-        let look = self.look.open(store)?;
-        let stored = look.entities(self.kind, self.all)?;
-        let legacy = look.ledger.legacy().map_err(Error::Ask)?;
-        let mut items: Vec<View<'_>> = stored.iter().map(|stored| evaluate(stored, &look.sight())).collect();
-        items.sort_by_key(|view| (view.state.severity, std::cmp::Reverse(view.created_at)));
+        let mut look = self.look.open(store)?;
+        let filter = self.filters.filter(&look.ledger, self.kind)?;
+        if self.watch {
+            let ledger = look.ledger.clone();
+            return watch(screen, &ledger, self.json, &mut |screen| {
+                look.again();
+                self.frame(screen, &look, &filter)
+            });
+        }
+        let frame = self.frame(screen, &look, &filter)?;
         if self.json {
-            screen.json(&Document { items, legacy })?;
+            screen.data_text(&frame.text)?
         } else {
-            screen.print(&(self.text(screen, &items) + &hint(screen, legacy)))?;
+            screen.print(&frame.text)?
         }
         Ok(Exit::DONE)
+    }
+
+    fn frame(&self, screen: &Screen, look: &Look, filter: &Filter) -> Result<Frame, Error> {
+        let stored = look.entities(self.kind, self.all || filter.asks_for_ends())?;
+        let legacy = look.ledger.legacy().map_err(Error::Ask)?;
+        let mut items: Vec<View<'_>> = stored.iter().map(|stored| evaluate(stored, &look.sight())).collect();
+        items.retain(|view| filter.admits(view, view.entered_at));
+        items.sort_by_key(|view| (view.state.severity, std::cmp::Reverse(view.created_at)));
+        let total = items.len();
+        items.truncate(self.filters.shown(total, 0));
+        let line = |view: &View<'_>| {
+            format!("{} {} {:?} {}\n", view.id, view.state.severity, view.title, view.chain)
+        };
+        let key = items.iter().map(line).collect::<String>() + &format!("{total} {legacy}");
+        let text = match self.json {
+            true => screen.document(&Document { items: &items, total, legacy }, self.watch)?,
+            false => self.text(screen, &items) + &more(screen, total - items.len()) + &hint(screen, legacy),
+        };
+        Ok(Frame { key, text })
     }
 
     fn text(&self, screen: &Screen, items: &[View<'_>]) -> String {
         if !items.is_empty() {
             return screen.table(&table(items));
+        }
+        if self.filters.is_given() {
+            return screen.prose(if self.all {
+                "Nothing matches."
+            } else {
+                "Nothing matches. Those that ended too: --all"
+            });
         }
         let what =
             self.kind.map_or_else(|| "Nothing".to_owned(), |kind| format!("No {}", kind.machine().noun));
@@ -73,6 +116,10 @@ impl PsArgs {
     }
 }
 
+fn more(screen: &Screen, left: usize) -> String {
+    if left == 0 { String::new() } else { screen.hint(&format!("and {left} more: --limit 0")) }
+}
+
 fn hint(screen: &Screen, legacy: u64) -> String {
     match legacy {
         0 => String::new(),
@@ -81,22 +128,30 @@ fn hint(screen: &Screen, legacy: u64) -> String {
     }
 }
 
-fn table(items: &[View<'_>]) -> Table {
+/// The table of these views. The project is told where there are several.
+pub(crate) fn table(items: &[View<'_>]) -> Table {
     let columns = [
         Column::names("ID", 9),
         Column::text("TITLE", 7, 12),
         Column::names("STATE", 8),
         Column::numbers("AGE", 6),
+        Column::text("PROJECT", 5, 8),
         Column::names("KIND", 3),
         Column::text("WHERE", 4, 8),
     ];
     let short = Short::among(items.iter().map(|view| view.id));
+    let projects: BTreeSet<&str> = items.iter().filter_map(View::project).collect();
+    let project = |view: &View<'_>| match projects.len() {
+        0 | 1 => String::new(),
+        _ => view.project().map_or_else(|| "—".to_owned(), one_line),
+    };
     let row = |view: &View<'_>| {
         [
             Cell::text(short.of(view.id)),
             Cell::text(view.title.map_or_else(|| "—".to_owned(), one_line)),
             Cell::styled(view.chain.as_str(), of_tone(view.state.tone)),
             Cell::text(age_of(view.entered_at, view.state.evaluated_at)),
+            Cell::text(project(view)),
             Cell::text(view.kind.name()),
             Cell::text(view.host.map_or_else(|| "—".to_owned(), typed)),
         ]

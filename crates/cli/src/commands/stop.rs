@@ -5,12 +5,15 @@
 
 use std::time::Duration;
 
-use callboard_engine::{Asked, Host, Sight, StopFor, ask_to_stop, evaluate};
+use callboard_engine::{Asked, Host, Sight, StopFor, View, ask_to_stop, evaluate};
 use callboard_kernel::EntityId;
-use callboard_ledger::{AppendError, Ledger, Stored};
+use callboard_ledger::{AppendError, Ledger, Listing, Stored};
+use callboard_lifecycle::Kind;
 use clap::Args;
 
+use super::ps;
 use crate::error::{Error, Exit};
+use crate::filtering::FilterArgs;
 use crate::ids::{self, Short};
 use crate::screen::Screen;
 use crate::store::Store;
@@ -21,12 +24,15 @@ use crate::{clock, closing, sending, waiting};
 /// Ask runs to stop, and wait until they have.
 ///
 /// TERM first, KILL after the run's own grace, for the whole tree of its processes. --now skips the grace. A run that has
-/// ended already is left as it is.
+/// ended already is left as it is. Name the runs, or say with filters which of those that are alive are meant.
 #[derive(Args, Debug)]
 pub(crate) struct StopArgs {
     /// Their ids, or as much of each as tells it apart.
-    #[arg(value_name = "ID", required = true)]
+    #[arg(value_name = "ID")]
     ids: Vec<String>,
+    /// List those that would be asked, and ask nobody.
+    #[arg(long)]
+    dry_run: bool,
     /// Do not give it time to go by itself.
     #[arg(long)]
     now: bool,
@@ -39,14 +45,22 @@ pub(crate) struct StopArgs {
     /// One JSON object a run, as `inspect --json` shows it.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    filters: FilterArgs,
 }
 
 impl StopArgs {
     /// Stops them.
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
-        let ledger = store.open_existing()?;
-        let ids = self.ids.iter().map(|typed| ids::find(&ledger, typed)).collect::<Result<Vec<_>, _>>()?;
-        let (short, host) = (Short::among(ids.iter().copied()), Host::this());
+        let (ledger, host) = (store.open_existing()?, Host::this());
+        let ids = self.meant(&ledger, &host)?;
+        if self.dry_run {
+            return self.list(screen, &ledger, &host, &ids);
+        }
+        if ids.is_empty() && !self.json {
+            screen.print(&screen.prose("No run that is alive matches, so nobody was asked."))?;
+        }
+        let short = Short::among(ids.iter().copied());
         for id in &ids {
             self.ask(screen, &ledger, *id, &short.of(*id))?;
         }
@@ -70,9 +84,49 @@ impl StopArgs {
         Ok(exit)
     }
 
+    /// The runs that are meant: those that were named, or those alive that pass the filters.
+    fn meant(&self, ledger: &Ledger, host: &Host) -> Result<Vec<EntityId>, Error> {
+        match (self.ids.is_empty(), self.filters.is_given()) {
+            (true, false) => Err(Error::CommandLine {
+                because: "neither an id nor a filter says which runs are meant".to_owned(),
+                instead: "callboard stop ID, or a filter such as --label batch=7".to_owned(),
+            }),
+            (false, true) => Err(Error::CommandLine {
+                because: "ids and filters are both given, and it is not clear which are meant".to_owned(),
+                instead: "ids alone, or filters alone".to_owned(),
+            }),
+            (false, false) => self.ids.iter().map(|typed| ids::find(ledger, typed)).collect(),
+            (true, true) => {
+                let filter = self.filters.filter(ledger, Some(Kind::Session))?;
+                let listing = Listing { kind: Some(Kind::Session), ended: false, limit: 0 };
+                let stored = ledger.entities(listing).map_err(Error::Ask)?;
+                let sight = Sight::present(clock::now(), host);
+                let views = stored.iter().map(|stored| evaluate(stored, &sight));
+                let admitted = views.filter(|view| filter.admits(view, view.entered_at));
+                let mut ids: Vec<EntityId> = admitted.map(|view| view.id).collect();
+                ids.truncate(self.filters.shown(ids.len(), 0));
+                Ok(ids)
+            }
+        }
+    }
+
+    fn list(&self, screen: &Screen, ledger: &Ledger, host: &Host, ids: &[EntityId]) -> Result<Exit, Error> {
+        let stored = ids.iter().map(|id| find(ledger, *id)).collect::<Result<Vec<_>, _>>()?;
+        let sight = Sight::present(clock::now(), host);
+        let alive = stored.iter().filter(|stored| stored.entity.ended_at.is_none());
+        let views: Vec<View<'_>> = alive.map(|stored| evaluate(stored, &sight)).collect();
+        if self.json {
+            views.iter().try_for_each(|view| screen.json_line(view))?;
+        } else if views.is_empty() {
+            screen.print(&screen.prose("No run that is alive matches."))?;
+        } else {
+            screen.print(&screen.table(&ps::table(&views)))?;
+        }
+        Ok(Exit::DONE)
+    }
+
     fn ask(&self, screen: &Screen, ledger: &Ledger, id: EntityId, short: &str) -> Result<(), Error> {
-        let find = || ledger.entity(id).map_err(Error::Ask)?.ok_or_else(|| Error::NoEntity(id.to_string()));
-        let stored: Stored = find()?;
+        let stored = find(ledger, id)?;
         if stored.entity.ended_at.is_some() {
             return Ok(());
         }
@@ -91,4 +145,8 @@ impl StopArgs {
         }
         Ok(())
     }
+}
+
+fn find(ledger: &Ledger, id: EntityId) -> Result<Stored, Error> {
+    ledger.entity(id).map_err(Error::Ask)?.ok_or_else(|| Error::NoEntity(id.to_string()))
 }

@@ -9,6 +9,7 @@ mod derive;
 mod driver;
 mod exchange;
 mod feed;
+mod filters;
 mod fleet;
 mod help;
 mod ids;
