@@ -6,6 +6,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use callboard_engine::notify::SettingsError;
 use callboard_engine::{RecordError, RunError};
 use callboard_kernel::{EntityId, Refusal};
 use callboard_ledger::{AppendError, ArchiveError, Fault, ImportError, OpenError, ReadError};
@@ -159,6 +160,9 @@ pub(crate) enum Error {
     /// A file that was not taken in.
     #[error("{0} is not imported")]
     Import(String, #[source] ImportError),
+    /// Settings that are not understood.
+    #[error("the settings are not understood")]
+    Settings(#[source] SettingsError),
     /// A contract that cannot be kept to.
     #[error("the contract is not understood")]
     Contract(#[source] callboard_engine::delivery::Error),
@@ -194,9 +198,11 @@ impl Error {
     /// How the process ends for this.
     pub(crate) fn exit(&self) -> Exit {
         match self {
-            Self::CommandLine { .. } | Self::Line { .. } | Self::Ambiguous { .. } | Self::Contract(_) => {
-                Exit::USAGE
-            }
+            Self::CommandLine { .. }
+            | Self::Line { .. }
+            | Self::Ambiguous { .. }
+            | Self::Contract(_)
+            | Self::Settings(_) => Exit::USAGE,
             Self::Refused(_) => Exit::REFUSED,
             Self::NoStore(_)
             | Self::NoEntity(_)
@@ -264,6 +270,7 @@ impl Error {
             Self::Import(_, ImportError::Store(cause)) => {
                 return (told(cause), advice::on_asking(cause).to_owned());
             }
+            Self::Settings(cause) => (told(cause), "docs/notifications.md lists the settings"),
             Self::Contract(cause) => (cause.to_string(), "docs/artifacts.md says what a contract may hold"),
             Self::Run(cause) => return of_run(cause),
             Self::Shim(cause) => (cause.to_string(), "leave --detach out and run it in the foreground"),

@@ -103,7 +103,7 @@ pub struct Choice {
 /// Lists what needs somebody among these views.
 pub fn attention<'a>(views: &'a [View<'a>], choice: Choice, now: Moment) -> Attention<'a> {
     let mut needed: Vec<&View<'_>> =
-        views.iter().filter(|view| is_needed(view.state.severity) && cluster(view) != LEGACY).collect();
+        views.iter().filter(|view| is_needed(view.state.severity) && condition(view) != LEGACY).collect();
     let before = needed.len();
     if !choice.set_aside {
         needed.retain(|view| Mark::of(view).is_none_or(|mark| !mark.holds(view, now)));
@@ -112,10 +112,10 @@ pub fn attention<'a>(views: &'a [View<'a>], choice: Choice, now: Moment) -> Atte
     let (mut by_severity, mut clusters) = (BTreeMap::new(), BTreeMap::new());
     for view in &needed {
         *by_severity.entry(view.state.severity.name()).or_insert(0) += 1;
-        *clusters.entry(cluster(view)).or_insert(0) += 1;
+        *clusters.entry(condition(view)).or_insert(0) += 1;
     }
     let shown = if choice.limit == 0 { needed.len() } else { choice.limit.min(needed.len()) };
-    let items = needed[..shown].iter().map(|view| item(view, clusters[cluster(view)], now)).collect();
+    let items = needed[..shown].iter().map(|view| item(view, clusters[condition(view)], now)).collect();
     let set_aside = before - needed.len();
     Attention { generated_at: now, total: needed.len(), by_severity, set_aside, items }
 }
@@ -123,7 +123,7 @@ pub fn attention<'a>(views: &'a [View<'a>], choice: Choice, now: Moment) -> Atte
 /// Does it need somebody, and has nobody set it aside?
 pub fn needs_somebody(view: &View<'_>, now: Moment) -> bool {
     is_needed(view.state.severity)
-        && cluster(view) != LEGACY
+        && condition(view) != LEGACY
         && Mark::of(view).is_none_or(|mark| !mark.holds(view, now))
 }
 
@@ -131,7 +131,7 @@ pub fn needs_somebody(view: &View<'_>, now: Moment) -> bool {
 pub fn set_aside(view: &View<'_>, until: Option<Moment>) -> Facts {
     let time = |moment: Option<Moment>| moment.map_or(Value::Null, |moment| Value::Text(moment.to_string()));
     let mark = Facts::none()
-        .with("condition", cluster(view))
+        .with("condition", condition(view))
         .with("since", time(view.cause_since()))
         .with("until", time(until));
     Facts::none().with(MARK, Value::Map(mark))
@@ -144,7 +144,7 @@ pub fn taken_back() -> Facts {
 
 /// The same condition of the same entity has the same fingerprint.
 pub fn fingerprint(view: &View<'_>) -> String {
-    format!("{}:{}:{}", view.kind, view.id, cluster(view))
+    format!("{}:{}:{}", view.kind, view.id, condition(view))
 }
 
 const fn is_needed(severity: Severity) -> bool {
@@ -155,7 +155,7 @@ const fn is_needed(severity: Severity) -> bool {
 }
 
 /// What belongs together: the same reason, or the same state where there is no reason.
-fn cluster<'a>(view: &'a View<'_>) -> &'a str {
+pub(crate) fn condition<'a>(view: &'a View<'_>) -> &'a str {
     let state = || view.state.lifecycle.map_or("", |state| state.name());
     view.cause().map_or_else(state, |reason| reason.code.as_str())
 }
@@ -176,7 +176,7 @@ impl<'a> Mark<'a> {
 
     /// Is it the condition the view is in, and is it not over yet?
     fn holds(&self, view: &View<'_>, now: Moment) -> bool {
-        let same = self.condition == cluster(view) && self.since == view.cause_since();
+        let same = self.condition == condition(view) && self.since == view.cause_since();
         same && self.until.is_none_or(|until| now < until)
     }
 }
@@ -190,7 +190,7 @@ fn item<'a>(view: &'a View<'a>, cluster_size: usize, now: Moment) -> Item<'a> {
         entity: Subject { kind: view.kind, id: view.id, title: view.title },
         chain: &view.chain,
         reason: view.cause().map(|reason| Cause { code: reason.code.as_str(), message: &reason.message }),
-        cluster: cluster(view),
+        cluster: condition(view),
         cluster_size,
         first_seen_at: view.cause_since(),
         snoozed_until: mark.as_ref().and_then(|mark| mark.until),

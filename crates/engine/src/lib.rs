@@ -13,6 +13,8 @@ mod kept;
 pub mod mutant;
 #[cfg(not(feature = "mutants"))]
 mod mutant;
+pub mod notify;
+mod programs;
 mod project;
 mod read;
 mod reaper;
@@ -29,6 +31,7 @@ pub use attention::{
 pub use filter::{Filter, StateWord};
 pub use host::Host;
 pub use kept::keep_private;
+pub use programs::on_path;
 pub use project::project_of;
 pub use reaper::{Act, ReapError, Reaped, Reaper};
 pub use run::{Clock, Desk, Ended, Order as RunOrder, RecordError, RunError, agree, perform};

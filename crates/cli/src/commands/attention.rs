@@ -15,6 +15,7 @@ use crate::filtering::FilterArgs;
 use crate::ids::Short;
 use crate::live::{Frame, watch};
 use crate::look::{Look, LookArgs};
+use crate::notifying::Teller;
 use crate::screen::Screen;
 use crate::sending::{Form, send};
 use crate::store::Store;
@@ -38,6 +39,9 @@ pub(crate) struct AttentionArgs {
     /// Show it again whenever it changes, until Ctrl-C.
     #[arg(long, short, conflicts_with_all = ["at", "as_of"])]
     watch: bool,
+    /// Send a notification for everything new that needs somebody, as the settings say: docs/notifications.md.
+    #[arg(long, requires = "watch")]
+    notify: bool,
     #[command(flatten)]
     look: LookArgs,
     /// One JSON document; with --watch, one a line.
@@ -121,12 +125,13 @@ impl AttentionArgs {
         let filter = self.filters.filter(&look.ledger, self.kind)?;
         if self.watch {
             let ledger = look.ledger.clone();
+            let mut teller = self.notify.then(Teller::new).transpose()?;
             return watch(screen, &ledger, self.json, &mut |screen| {
                 look.again();
-                self.frame(screen, &look, &filter)
+                self.frame(screen, &look, &filter, teller.as_mut())
             });
         }
-        let frame = self.frame(screen, &look, &filter)?;
+        let frame = self.frame(screen, &look, &filter, None)?;
         if self.json {
             screen.data_text(&frame.text)?
         } else {
@@ -135,11 +140,20 @@ impl AttentionArgs {
         Ok(Exit::DONE)
     }
 
-    fn frame(&self, screen: &Screen, look: &Look, filter: &Filter) -> Result<Frame, Error> {
+    fn frame(
+        &self,
+        screen: &Screen,
+        look: &Look,
+        filter: &Filter,
+        teller: Option<&mut Teller>,
+    ) -> Result<Frame, Error> {
         let (stored, sight) = (look.candidates()?, look.sight());
         let mut views: Vec<View<'_>> = stored.iter().map(|stored| evaluate(stored, &sight)).collect();
         views.retain(|view| self.kind.is_none_or(|kind| kind == view.kind));
         views.retain(|view| filter.admits(view, view.cause_since()));
+        if let Some(teller) = teller {
+            teller.look(&look.ledger, &views);
+        }
         let choice = Choice { limit: self.filters.limit.unwrap_or(LIMIT), set_aside: self.all };
         let attention = attention(&views, choice, look.now);
         let line = |item: &Item<'_>| {

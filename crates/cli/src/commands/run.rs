@@ -26,7 +26,7 @@ use crate::screen::Screen;
 use crate::store::Store;
 use crate::when::span;
 use crate::word::{Misread, Reading, pair};
-use crate::{clock, closing, detaching};
+use crate::{clock, closing, detaching, notifying};
 
 /// Run a command under supervision and record how it ends.
 ///
@@ -159,6 +159,7 @@ impl RunArgs {
             // Nobody to tell is no failure of the run.
             drop(writeln!(anstream::stderr(), "{line}"));
         }
+        notifying::after_end(&view, store, &host, self.quiet);
         Ok(Exit::of_run(ended.exit_code))
     }
 

@@ -12,13 +12,24 @@ pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
 }
 
-/// The binary with these arguments, in an environment that says nothing about colour, width or store.
+/// The binary with these arguments, in an environment that says nothing about colour, width, store or settings.
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_callboard"));
     command.args(arguments).stdin(Stdio::null()).env("COLUMNS", "80");
-    for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CALLBOARD_STORE", "CALLBOARD_RUN"] {
+    let unset = [
+        "NO_COLOR",
+        "CLICOLOR",
+        "CLICOLOR_FORCE",
+        "CALLBOARD_STORE",
+        "CALLBOARD_RUN",
+        "CALLBOARD_NOTIFY",
+        "CALLBOARD_WEBHOOK_URL",
+        "CALLBOARD_WEBHOOK_SECRET",
+    ];
+    for variable in unset {
         command.env_remove(variable);
     }
+    command.env("XDG_CONFIG_HOME", "/nonexistent");
     command
 }
 

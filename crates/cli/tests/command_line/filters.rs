@@ -103,6 +103,7 @@ fn what_is_not_understood_is_refused_with_what_is_near() {
         (&["stop", "--limit", "3"], "neither an id nor a filter", "--label batch=7"),
         (&["stop", "ses_0", "--label", "x"], "ids and filters are both given", "alone"),
         (&["ps", "--watch", "--at", "5m"], "cannot be used with", "callboard"),
+        (&["attention", "--notify"], "--watch", "callboard"),
     ];
     for (arguments, because, instead) in cases {
         let ran = shelf.run(arguments);

@@ -23,6 +23,7 @@ use super::order::{Order, process as process_facts, promised, seconds};
 use super::recorder::{Desk, RecordError, Recorder};
 use super::watching::Watching;
 use crate::delivery::{Agreement, Limits, Verification, verify};
+use crate::notify::SECRET_VARIABLES;
 use crate::redact;
 
 /// The longest piece of last words that is kept as evidence.
@@ -99,6 +100,8 @@ fn spec(order: &Order, recorder: &Recorder<'_>) -> Spec {
     let began_us = u64::try_from(recorder.now().as_micros()).unwrap_or_default();
     Spec {
         args,
+        // An agent that could sign could say anything in our name.
+        without: SECRET_VARIABLES.map(Into::into).to_vec(),
         cwd: order.cwd.clone(),
         stdin: order.stdin,
         audience: order.audience,
