@@ -10,6 +10,7 @@ use crate::commands::attention::AttentionArgs;
 use crate::commands::completions::CompletionsArgs;
 use crate::commands::create::CreateArgs;
 use crate::commands::derive::DeriveArgs;
+use crate::commands::doctor::DoctorArgs;
 use crate::commands::events::EventsArgs;
 use crate::commands::export::ExportArgs;
 use crate::commands::heartbeat::HeartbeatArgs;
@@ -69,6 +70,7 @@ enum Command {
     Reap(ReapArgs),
     Heartbeat(HeartbeatArgs),
     Note(NoteArgs),
+    Doctor(DoctorArgs),
     Verify(VerifyArgs),
     Store(StoreArgs),
     Create(CreateArgs),
@@ -111,6 +113,7 @@ impl Cli {
             Command::Reap(args) => args.run(&screen, &store),
             Command::Heartbeat(args) => args.run(&screen, &store),
             Command::Note(args) => args.run(&screen, &store),
+            Command::Doctor(args) => args.run(&screen, &store),
             Command::Verify(args) => args.run(&screen, &store),
             Command::Store(args) => args.run(&screen, &store),
             Command::Create(args) => args.run(&screen, &store),

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use callboard_engine::notify::{Settings, SettingsError};
 
 /// The file of the user's settings.
-fn file() -> Option<PathBuf> {
+pub(crate) fn file() -> Option<PathBuf> {
     let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let config = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
     Some(config.join("callboard/config.toml"))

@@ -257,7 +257,8 @@ impl Error {
             + &line(LEAD, "  try:", &instead)
     }
 
-    fn why_and_what_next(&self) -> (String, String) {
+    /// Why, and what to do next.
+    pub(crate) fn why_and_what_next(&self) -> (String, String) {
         let (because, instead) = match self {
             Self::CommandLine { because, instead } | Self::Line { because, instead, .. } => {
                 return (because.clone(), instead.clone());

@@ -11,6 +11,7 @@ mod commands;
 mod config;
 mod derivation;
 mod detaching;
+mod doctor;
 mod error;
 mod filtering;
 mod ids;

@@ -4,6 +4,8 @@
 //! it, which `look` asks.
 
 use std::ffi::OsString;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use callboard_ledger::{Ledger, OpenError, Options};
@@ -12,6 +14,8 @@ use crate::error::Error;
 
 /// The variable that names the store.
 const VARIABLE: &str = "CALLBOARD_STORE";
+/// The file of the key for stores on servers.
+const SERVER_KEY: &str = "server.key";
 
 /// The store that was asked for, not opened yet.
 pub(crate) struct Store {
@@ -33,6 +37,7 @@ impl Store {
 
     /// Opens it, making it if it is not there.
     pub(crate) fn open(&self) -> Result<Ledger, Error> {
+        self.prepare();
         match self.place()? {
             Place::File(path) => open_file(&path),
             Place::Server(url) => open_server(&url),
@@ -41,6 +46,7 @@ impl Store {
 
     /// Opens it as the supervisor of a run does, which says itself what is wrong.
     pub(crate) fn open_quietly(&self) -> Result<Ledger, OpenError> {
+        self.prepare();
         match self.place() {
             Ok(Place::File(path)) => Ledger::open(&path, Options::default()),
             Ok(Place::Server(url)) => {
@@ -56,6 +62,26 @@ impl Store {
         let is_server = wanted.to_str().is_some_and(is_url);
         let absolute = || std::path::absolute(wanted).map(OsString::from).unwrap_or_else(|_| wanted.clone());
         Some(if is_server { wanted.clone() } else { absolute() })
+    }
+
+    /// The file it is, unless it is on a server.
+    pub(crate) fn file(&self) -> Result<Option<PathBuf>, Error> {
+        Ok(match self.place()? {
+            Place::File(path) => Some(path),
+            Place::Server(_) => None,
+        })
+    }
+
+    /// Where the key lies that signs its checkpoints.
+    pub(crate) fn key(&self) -> Result<PathBuf, Error> {
+        match self.place()? {
+            Place::Server(_) => Ok(own()?.with_file_name(SERVER_KEY)),
+            Place::File(path) => {
+                let mut name = path.into_os_string();
+                name.push(".key");
+                Ok(name.into())
+            }
+        }
     }
 
     /// Does it serve several hosts?
@@ -85,6 +111,15 @@ impl Store {
                 open_file(&path)
             }
             Place::Server(url) => open_server(&url),
+        }
+    }
+
+    /// Makes the user's own directory, for nobody else to look into. If it cannot be made, opening the store says so.
+    fn prepare(&self) {
+        if self.wanted.is_none()
+            && let Some(directory) = own().ok().as_deref().and_then(Path::parent)
+        {
+            DirBuilder::new().recursive(true).mode(0o700).create(directory).ok();
         }
     }
 
@@ -125,7 +160,7 @@ fn open_server(url: &str) -> Result<Ledger, Error> {
 }
 
 fn server_key() -> Result<PathBuf, Error> {
-    let key = own()?.with_file_name("server.key");
+    let key = own()?.with_file_name(SERVER_KEY);
     if let Some(directory) = key.parent() {
         std::fs::create_dir_all(directory).map_err(|source| Error::File(key.clone(), source))?;
     }

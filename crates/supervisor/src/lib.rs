@@ -21,6 +21,7 @@ mod notify;
 mod nursery;
 mod observer;
 pub mod output;
+pub mod probe;
 pub mod process;
 mod pty;
 mod running;

@@ -7,6 +7,7 @@ pub(crate) mod attention;
 pub(crate) mod completions;
 pub(crate) mod create;
 pub(crate) mod derive;
+pub(crate) mod doctor;
 pub(crate) mod events;
 pub(crate) mod export;
 pub(crate) mod heartbeat;

@@ -15,7 +15,7 @@ use crate::clock;
 use crate::error::{Error, Exit, told};
 use crate::screen::Screen;
 use crate::store::Store;
-use crate::telling::count;
+use crate::telling::{count, size};
 use crate::when::When;
 use crate::word::Reading;
 
@@ -223,14 +223,4 @@ fn check(screen: &Screen, ledger: &Ledger, json: bool) -> Result<Exit, Error> {
         screen.print(&(screen.prose(&database) + &verify::text(screen, &report)))?;
     }
     Ok(if ok { Exit::DONE } else { Exit::FAILED })
-}
-
-/// Bytes in the largest unit that leaves a whole number in front.
-fn size(bytes: u64) -> String {
-    match bytes {
-        0..1024 => format!("{bytes} B"),
-        1024..1_048_576 => format!("{} KiB", bytes / 1024),
-        1_048_576..1_073_741_824 => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
-        _ => format!("{:.1} GiB", bytes as f64 / 1_073_741_824.0),
-    }
 }

@@ -5,6 +5,7 @@
 
 mod archive;
 mod bad_input;
+mod checkup;
 mod derive;
 mod driver;
 mod exchange;

@@ -165,6 +165,11 @@ fn settings_that_are_not_understood_do_not_touch_the_run_and_are_not_repeated() 
     assert!(ran.stderr.contains("nobody was notified: CALLBOARD_WEBHOOK_SECRET"), "{}", ran.stderr);
     assert!(!ran.stderr.contains("hunter2"), "{}", ran.stderr);
     assert!(receiver.is_quiet());
+    let doctor = finish(
+        command(&shelf, &receiver, &["doctor", "--json"]).env("CALLBOARD_WEBHOOK_SECRET", "whsec_hunter2"),
+    );
+    assert_eq!(doctor.code, Some(1));
+    assert!(!doctor.stdout.contains("hunter2"), "{}", doctor.stdout);
 }
 
 #[test]
@@ -230,4 +235,19 @@ fn a_note_is_shown_on_the_desktop_as_text() {
     let other = finish(&mut ready(&fails));
     assert_eq!(other.code, Some(7));
     assert!(other.stderr.contains("nobody was notified: notify-send exited with 9"), "{}", other.stderr);
+}
+
+#[test]
+fn a_test_message_can_be_sent() {
+    let (shelf, receiver) = (Shelf::empty(), Receiver::start(&[Answer::Status(200), Answer::Status(404)]));
+    let document = run(&shelf, &receiver, &["doctor", "--test-notification", "--json"]);
+    assert_eq!(receiver.call().json()["type"], "dev.callboard.test.v1");
+    let checks: Value = serde_json::from_str(&document.stdout).unwrap();
+    let sent = |checks: &Value| -> Vec<Value> {
+        checks["checks"].as_array().unwrap().iter().filter(|check| check["name"] == "test").cloned().collect()
+    };
+    assert_eq!(sent(&checks)[0]["found"], "webhook: sent");
+    let failed = run(&shelf, &receiver, &["doctor", "--test-notification"]);
+    assert_eq!(failed.code, Some(1));
+    assert!(failed.stdout.contains("answered 404") && !failed.stdout.contains("hunter"), "{}", failed.stdout);
 }

@@ -98,3 +98,17 @@ pub(crate) fn hold(marker: &str, asked: &Limits, without_group: Option<String>) 
     containment.sees_oom = group.as_ref().is_some_and(Group::sees_oom);
     Held { group, rlimits, containment }
 }
+
+/// Tries out what a run would get on this host at this moment: makes a group with every limit, and removes it.
+#[must_use]
+pub fn probe() -> Containment {
+    let asked = Limits {
+        memory_bytes: Some(1 << 30),
+        cpu_seconds: None,
+        cpu_percent: Some(100),
+        processes: Some(1_000),
+    };
+    let held = hold(&format!("probe-{}", std::process::id()), &asked, None);
+    held.discard();
+    held.containment
+}

@@ -17,7 +17,7 @@ mod leave;
 mod limits;
 mod tree;
 
-pub use account::{Containment, Force, Rung};
+pub use account::{Containment, Force, Rung, probe};
 pub(crate) use account::{Held, hold};
 pub(crate) use cgroup::{Group, find};
 pub use leave::leave_runs;
