@@ -249,6 +249,12 @@ fn own_ticks() -> io::Result<[u64; 4]> {
     process_ticks(&text).ok_or_else(|| unreadable("/proc/self/stat"))
 }
 
+/// Processor time of this process, all its threads together.
+pub(crate) fn own_time() -> io::Result<Duration> {
+    let [user, system, ..] = own_ticks()?;
+    Ok(Duration::from_millis((user + system) * 10))
+}
+
 /// Processor time of the children this process has waited for.
 pub(crate) fn children_time() -> io::Result<Duration> {
     let [_, _, user, system] = own_ticks()?;
