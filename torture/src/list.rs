@@ -18,4 +18,6 @@ pub(crate) const TORTURES: &[Torture] = &[
     crate::trees::TORTURE,
     crate::pidreuse::TORTURE,
     crate::flood::TORTURE,
+    crate::kills::TORTURE,
+    crate::orphans::TORTURE,
 ];

@@ -7,6 +7,7 @@
 mod aftermath;
 mod archive;
 mod belief;
+mod board;
 #[path = "../../crates/ledger/tests/common/cluster.rs"]
 mod cluster;
 mod commands;
@@ -17,11 +18,13 @@ mod driver;
 mod flood;
 mod forgery;
 mod ioerr;
+mod kills;
 mod list;
 mod migrate;
 mod model;
 mod mutants;
 mod nemesis;
+mod orphans;
 mod paths;
 mod pg_model;
 mod pidreuse;

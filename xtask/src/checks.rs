@@ -26,7 +26,7 @@ enum Work {
     Cargo(&'static [&'static str]),
     /// Cargo with tools that may have to be installed first.
     Nextest(&'static [&'static str]),
-    /// Cargo with a PostgreSQL server that may have to be installed first.
+    /// Cargo with a PostgreSQL server that may have to be installed and the program that has to be built first.
     WithServer(&'static [&'static str]),
     InProcess(fn(&Path) -> Result<()>),
 }
@@ -95,7 +95,7 @@ impl Step {
                 cargo::run_with(root, arguments, &variables)
             }
             Work::WithServer(arguments) => {
-                provision::postgresql()?;
+                provision::torture(root)?;
                 cargo::run(root, arguments)
             }
             Work::InProcess(check) => check(root),

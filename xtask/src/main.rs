@@ -86,7 +86,7 @@ fn perform(task: &Task<'_>) -> Result<ExitCode> {
             return cargo::exit_code(root, &[&cargo_part, *benchmark].concat());
         }
         Task::Torture(torture) => {
-            provision::postgresql()?;
+            provision::torture(root)?;
             let cargo_part = ["run", "--quiet", "--locked", "-p", "callboard-torture", "--"];
             return cargo::exit_code(root, &[&cargo_part, *torture].concat());
         }

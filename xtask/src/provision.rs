@@ -23,6 +23,13 @@ pub(crate) fn nextest(root: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
     Ok(codex.map(|program| ("CALLBOARD_CODEX", program)).into_iter().collect())
 }
 
+/// Has everything at hand that the fault driver will ask for: a server, and the program itself beside the driver. Built
+/// together, the two share the driver's switches.
+pub(crate) fn torture(root: &Path) -> Result<()> {
+    postgresql()?;
+    cargo::run(root, &["build", "--quiet", "--locked", "-p", "callboard", "-p", "callboard-torture"])
+}
+
 /// The agent program, installed below the target directory and nowhere else; none where there is no npm.
 fn codex(directory: &Path) -> Result<Option<PathBuf>> {
     if !has_codex(directory) {
@@ -82,7 +89,7 @@ fn runner(root: &Path) -> Result<()> {
 }
 
 /// A server for throwaway clusters; whatever cluster the distribution starts by itself is left alone.
-pub(crate) fn postgresql() -> Result<()> {
+fn postgresql() -> Result<()> {
     if has_server(&places()) {
         return Ok(());
     }
