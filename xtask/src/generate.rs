@@ -1,5 +1,5 @@
-//! `cargo xtask generate`: writes the files that are derived from the lifecycle tables, or checks that they
-//! are fresh.
+//! `cargo xtask generate`: writes the files that are derived from the lifecycle tables and from the API, or checks that
+//! they are fresh.
 //!
 //! Invariant: both modes compare the same rendered text with the same path, so what `Write` writes `Check`
 //! accepts. Generated files are committed; a reader must not need a build to see them.
@@ -43,6 +43,7 @@ pub(crate) fn run(mode: Mode) -> Result<()> {
     }
     let mut outputs = pages();
     outputs.push(list);
+    outputs.push(api()?);
     apply(mode, root, &outputs)
 }
 
@@ -56,6 +57,12 @@ fn pages() -> Vec<Generated> {
     pages.push(page("reasons", render::reasons_page()));
     pages.push(page("vocabulary", render::vocabulary_page()));
     pages
+}
+
+/// The description of the API, from the code that serves it.
+fn api() -> Result<Generated> {
+    let text = serde_json::to_string_pretty(callboard_server::document())?;
+    Ok(Generated { path: "docs/openapi.json".to_owned(), text: text + "\n" })
 }
 
 fn apply(mode: Mode, root: &Path, outputs: &[Generated]) -> Result<()> {

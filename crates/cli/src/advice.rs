@@ -4,6 +4,7 @@
 //! the ledger says itself.
 
 use callboard_ledger::{ArchiveError, Fault, OpenError, ReadError};
+use callboard_server::{KeyError, ServeError};
 
 const BUSY: &str = "try again, or look for the program that holds it";
 const CHECK: &str = "callboard store check says what is damaged; a backup can be opened with --store";
@@ -63,6 +64,23 @@ pub(crate) fn on_writing(fault: &Fault) -> &'static str {
         CHECK
     } else {
         "look at the disk and at who may write there, then send it again"
+    }
+}
+
+/// After a server did not start.
+pub(crate) fn on_serving(error: &ServeError) -> &'static str {
+    match error {
+        ServeError::Remote(_) => {
+            "listen on 127.0.0.1, or add --allow-remote if others shall reach it: nothing is encrypted, and whoever gets \
+             hold of a token can start programs as you"
+        }
+        ServeError::Listen(..) => "name another address, or port 0 for a free one: --listen 127.0.0.1:0",
+        ServeError::Keys(KeyError::Exposed { .. } | KeyError::Damaged { .. }) => {
+            "remove the file; the next start makes a new token, and every browser has to come in anew"
+        }
+        ServeError::Keys(KeyError::File { .. } | KeyError::Random) => "look at who may write there",
+        ServeError::Store(cause) => on_asking(cause),
+        ServeError::Threads(_) => "end programs that are not needed, or raise the limit of processes",
     }
 }
 

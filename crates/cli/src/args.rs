@@ -25,8 +25,10 @@ use crate::commands::reap::ReapArgs;
 use crate::commands::reasons::ReasonsArgs;
 use crate::commands::retry::RetryArgs;
 use crate::commands::run::RunArgs;
+use crate::commands::serve::ServeArgs;
 use crate::commands::stop::StopArgs;
 use crate::commands::store::StoreArgs;
+use crate::commands::token::TokenArgs;
 use crate::commands::transition::TransitionArgs;
 use crate::commands::verify::VerifyArgs;
 use crate::commands::wait::WaitArgs;
@@ -71,6 +73,8 @@ enum Command {
     Heartbeat(HeartbeatArgs),
     Note(NoteArgs),
     Doctor(DoctorArgs),
+    Serve(ServeArgs),
+    Token(TokenArgs),
     Verify(VerifyArgs),
     Store(StoreArgs),
     Create(CreateArgs),
@@ -114,6 +118,8 @@ impl Cli {
             Command::Heartbeat(args) => args.run(&screen, &store),
             Command::Note(args) => args.run(&screen, &store),
             Command::Doctor(args) => args.run(&screen, &store),
+            Command::Serve(args) => args.run(&screen, &store),
+            Command::Token(args) => args.run(&screen, &store),
             Command::Verify(args) => args.run(&screen, &store),
             Command::Store(args) => args.run(&screen, &store),
             Command::Create(args) => args.run(&screen, &store),

@@ -8,7 +8,8 @@
 use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::Read;
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
 use callboard_kernel::EntityId;
 use callboard_supervisor::containment::leave_runs;
@@ -33,14 +34,7 @@ const STARTED: &[u8] = b"started\n";
     reason = "the shim is no run: it outlives this process and supervises one itself"
 )]
 pub(crate) fn start(store: &Store, id: EntityId, words: &[OsString]) -> Result<Started, Error> {
-    let this = std::env::current_exe().map_err(Error::Shim)?;
-    let mut command = Command::new(this);
-    if let Some(named) = store.named() {
-        command.arg("--store").arg(named);
-    }
-    // A run that is started inside another one and put in the background belongs to it no longer.
-    command.args(words).env(MARKER_VARIABLE, id.to_string()).stdin(Stdio::null()).stdout(Stdio::piped());
-    let mut shim = command.spawn().map_err(Error::Shim)?;
+    let mut shim = command(store, id, words)?.spawn().map_err(Error::Shim)?;
     let mut said = Vec::new();
     if let Some(mut pipe) = shim.stdout.take() {
         // The shim writes its word and closes the pipe, or ends.
@@ -54,6 +48,45 @@ pub(crate) fn start(store: &Store, id: EntityId, words: &[OsString]) -> Result<S
         Some(code) => Ok(Started::No(Exit::of_run(u8::try_from(code).unwrap_or(Exit::FAILED.code)))),
         None => Err(Error::Shim(std::io::Error::other(format!("its supervisor ended by {ended}")))),
     }
+}
+
+/// The same program once more, with nothing of the terminal but where to complain.
+fn command(store: &Store, id: EntityId, words: &[OsString]) -> Result<Command, Error> {
+    let this = std::env::current_exe().map_err(Error::Shim)?;
+    let mut command = Command::new(this);
+    if let Some(named) = store.named() {
+        command.arg("--store").arg(named);
+    }
+    // A run that is started inside another one and put in the background belongs to it no longer.
+    command.args(words).env(MARKER_VARIABLE, id.to_string()).stdin(Stdio::null()).stdout(Stdio::piped());
+    Ok(command)
+}
+
+/// Starts the shim in a directory for a program that stays, which gets to know what the shim complains about and has to
+/// wait for its end some time.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the shim is no run: it outlives this process and supervises one itself"
+)]
+pub(crate) fn start_in(store: &Store, id: EntityId, cwd: &Path, words: &[OsString]) -> Result<Child, String> {
+    let told = |error: &dyn std::error::Error| error.to_string();
+    let mut command = command(store, id, words).map_err(|error| told(&error))?;
+    let mut shim = command.current_dir(cwd).stderr(Stdio::piped()).spawn().map_err(|error| told(&error))?;
+    let mut said = Vec::new();
+    if let Some(mut pipe) = shim.stdout.take() {
+        pipe.read_to_end(&mut said).map_err(|error| told(&error))?;
+    }
+    if said == STARTED {
+        // Behind its word the shim has let go of this pipe too.
+        drop(shim.stderr.take());
+        return Ok(shim);
+    }
+    let mut complaint = String::new();
+    if let Some(mut pipe) = shim.stderr.take() {
+        pipe.read_to_string(&mut complaint).ok();
+    }
+    shim.wait().ok();
+    Err(complaint.trim().to_owned())
 }
 
 /// Makes this process the shim of a run: outside of every other run, in a session of its own.

@@ -12,6 +12,7 @@ use callboard_kernel::{EntityId, Refusal};
 use callboard_ledger::{AppendError, ArchiveError, Fault, ImportError, OpenError, ReadError};
 use callboard_lifecycle::UnknownWord;
 use callboard_lifecycle::session::SessionState;
+use callboard_server::ServeError;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::advice;
@@ -184,6 +185,9 @@ pub(crate) enum Error {
     /// Records that did not move to a file.
     #[error("nothing was archived")]
     Archive(#[source] ArchiveError),
+    /// A server that did not start.
+    #[error("the server is not started")]
+    Serve(#[source] ServeError),
     /// A record that does not hold.
     #[error("the log does not hold at record {seq}")]
     Corrupt {
@@ -202,7 +206,8 @@ impl Error {
             | Self::Line { .. }
             | Self::Ambiguous { .. }
             | Self::Contract(_)
-            | Self::Settings(_) => Exit::USAGE,
+            | Self::Settings(_)
+            | Self::Serve(ServeError::Remote(_)) => Exit::USAGE,
             Self::Refused(_) => Exit::REFUSED,
             Self::NoStore(_)
             | Self::NoEntity(_)
@@ -239,6 +244,7 @@ impl Error {
             | Self::Shim(_)
             | Self::Cwd(..)
             | Self::Archive(_)
+            | Self::Serve(_)
             | Self::Corrupt { .. } => Exit::FAILED,
         }
     }
@@ -289,6 +295,7 @@ impl Error {
                 (told(cause), "nothing was changed; export it again where it comes from")
             }
             Self::Archive(cause) => return (told(cause), advice::on_archiving(cause).to_owned()),
+            Self::Serve(cause) => return (told(cause), advice::on_serving(cause).to_owned()),
             Self::Read(cause) => (cause.to_string(), "give a file or a pipe on standard input"),
             Self::Write(cause) => (cause.to_string(), "look at where the output goes: is there space?"),
             Self::File(_, cause) => (cause.to_string(), "name a directory that can be written"),

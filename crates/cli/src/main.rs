@@ -5,6 +5,7 @@
 
 mod advice;
 mod args;
+mod background;
 mod clock;
 mod closing;
 mod commands;

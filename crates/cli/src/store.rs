@@ -101,6 +101,17 @@ impl Store {
         })
     }
 
+    /// Where what belongs to the store and to this user is kept: beside a store that is a file, and with the user's own
+    /// otherwise.
+    pub(crate) fn state_dir(&self) -> Result<PathBuf, Error> {
+        Ok(self.runs()?.parent().map_or_else(|| PathBuf::from("."), Path::to_owned))
+    }
+
+    /// The same store, for somebody else who asks for it.
+    pub(crate) fn again(&self) -> Self {
+        Self { wanted: self.named() }
+    }
+
     /// Opens it, if it is there.
     pub(crate) fn open_existing(&self) -> Result<Ledger, Error> {
         match self.place()? {

@@ -24,6 +24,8 @@ mod sight;
 mod stop;
 mod view;
 
+pub use callboard_supervisor::{Stream, output};
+
 pub use attention::{
     Action, Attention, Cause, Choice, Item, Subject, attention, fingerprint, needs_somebody, set_aside,
     taken_back,
@@ -36,5 +38,5 @@ pub use project::project_of;
 pub use reaper::{Act, ReapError, Reaped, Reaper};
 pub use run::{Clock, Desk, Ended, Order as RunOrder, RecordError, RunError, agree, perform};
 pub use sight::{ProcessTable, Sight};
-pub use stop::{Asked, StopFor, ask_to_stop};
+pub use stop::{Asked, StopFor, StopWish, ask_to_stop, wish_to_stop};
 pub use view::{Artifacts, Exit, Rest, Timeout, View, evaluate, exit_code};

@@ -5,7 +5,7 @@
 //! which the supervisor does, or the reaper where there is none any more.
 
 use callboard_kernel::{Actor, Command, EvidenceRef, Facts, Moment, Observe, Order, StateReason, Value};
-use callboard_ledger::{AppendError, Ledger, Request, Stored};
+use callboard_ledger::{AppendError, Ledger, Receipt, Request, Stored};
 use callboard_lifecycle::ReasonCode;
 use callboard_supervisor::process::{self, Sent};
 
@@ -37,6 +37,23 @@ pub enum Asked {
     Elsewhere,
 }
 
+/// A wish that a run stops.
+#[derive(Debug)]
+pub struct StopWish {
+    /// Who asks.
+    pub actor: Actor,
+    /// For whom.
+    pub wanted: StopFor,
+    /// Why, in their own words.
+    pub said: Option<String>,
+    /// The same key is the same wish.
+    pub key: Option<String>,
+    /// What led to it.
+    pub cause: Option<String>,
+    /// When.
+    pub now: Moment,
+}
+
 /// Records the wish and wakes the supervisor.
 pub fn ask_to_stop(
     ledger: &Ledger,
@@ -45,23 +62,41 @@ pub fn ask_to_stop(
     wanted: StopFor,
     now: Moment,
 ) -> Result<Asked, AppendError> {
-    let id = stored.entity.state.id;
-    let cause = match wanted {
+    let wish = StopWish { actor, wanted, said: None, key: None, cause: None, now };
+    wish_to_stop(ledger, stored, wish).map(|(_, asked)| asked)
+}
+
+/// The same, with what was recorded.
+pub fn wish_to_stop(
+    ledger: &Ledger,
+    stored: &Stored,
+    wish: StopWish,
+) -> Result<(Receipt, Asked), AppendError> {
+    let StopWish { actor, wanted, said, key, cause, now } = wish;
+    let word = match wanted {
         StopFor::Operator => "operator",
         StopFor::Parent => "parent",
     };
-    let wish = Facts::none().with("cause", cause).with("by", actor.id.as_str()).with("at", now.to_string());
-    let said = format!("{} asks it to stop", actor.id);
-    let reason = StateReason::new(const { ReasonCode::of("system.operator.note") }, said.as_str())
-        .shown_by(EvidenceRef::human_assertion(said.as_str()));
-    let order = Observe { reasons: vec![reason], data: Facts::none().with(WISH, Value::Map(wish)) };
-    ledger.append(Request { command: Command::new(id, Order::Observe(order)), actor, now, cause: None })?;
-    let Some(supervisor) = keeper(&stored.entity.facts) else { return Ok(Asked::NobodyThere) };
-    Ok(match process::signal(&identity(&supervisor), TERM) {
+    let fact = Facts::none().with("cause", word).with("by", actor.id.as_str()).with("at", now.to_string());
+    let said = said.filter(|said| !said.trim().is_empty());
+    let told = said.unwrap_or_else(|| format!("{} asks it to stop", actor.id));
+    let reason = StateReason::new(const { ReasonCode::of("system.operator.note") }, told.as_str())
+        .shown_by(EvidenceRef::human_assertion(told.as_str()));
+    let order = Observe { reasons: vec![reason], data: Facts::none().with(WISH, Value::Map(fact)) };
+    let mut command = Command::new(stored.entity.state.id, Order::Observe(order));
+    command.key = key;
+    let receipt = ledger.append(Request { command, actor, now, cause })?;
+    Ok((receipt, wake(stored)))
+}
+
+/// Wakes the supervisor of a run, which then looks for a wish.
+fn wake(stored: &Stored) -> Asked {
+    let Some(supervisor) = keeper(&stored.entity.facts) else { return Asked::NobodyThere };
+    match process::signal(&identity(&supervisor), TERM) {
         Ok(Sent::Delivered) => Asked::Woken,
         Ok(Sent::Gone) => Asked::NobodyThere,
         Err(_) => Asked::Elsewhere,
-    })
+    }
 }
 
 /// The wish that is recorded of a run, if there is one: for whom, and who asked.

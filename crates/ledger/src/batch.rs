@@ -120,6 +120,14 @@ impl Stored {
         axes.severity(PolicyVersion::V2, self.entity.reasons.first().map(|reason| reason.code)).0
     }
 
+    /// Does what is stored of it call for somebody, whatever its health?
+    pub fn is_urgent(&self) -> bool {
+        match self.rank() {
+            Severity::Critical | Severity::Warning => true,
+            Severity::Info | Severity::Neutral => false,
+        }
+    }
+
     /// The id of what started it.
     pub(crate) fn parent(&self) -> Option<&str> {
         self.text("parent")

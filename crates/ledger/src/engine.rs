@@ -16,7 +16,7 @@ use crate::export::Legacy;
 use crate::import::{ImportError, Imported, Lines};
 use crate::record::{Hash, Record};
 use crate::segment::Segment;
-use crate::store::{Info, Job, Listing, Page, Stored};
+use crate::store::{Info, Job, Listing, Page, Slice, Standing, Stored};
 use crate::verify::Problem;
 use crate::views::{EachRecord, Share};
 
@@ -37,6 +37,10 @@ pub(crate) trait Ask: Send + Sync {
     fn entity(&self, id: EntityId) -> Result<Option<Stored>, ReadError>;
     /// Entities as they stand, newest first.
     fn entities(&self, listing: Listing) -> Result<Vec<Stored>, ReadError>;
+    /// A piece of a long listing, in the order of the ids.
+    fn slice(&self, slice: Slice) -> Result<Vec<Stored>, ReadError>;
+    /// How many entities stand in each state, and the newest record that counts.
+    fn standings(&self) -> Result<(u64, Vec<Standing>), ReadError>;
     /// What needs somebody by what is stored.
     fn attention(&self, limit: usize) -> Result<Vec<Stored>, ReadError>;
     /// Records in the order of the log.

@@ -21,7 +21,7 @@ use crate::postgres;
 use crate::record::Record;
 use crate::slot::{self, Ticket};
 use crate::sqlite::{Place, Reader, Writer};
-use crate::store::{Info, Job, Listing, Page, Receipt, Request, Scope, Stored};
+use crate::store::{Info, Job, Listing, Page, Receipt, Request, Scope, Slice, Standing, Stored};
 use crate::verify::{self, Report};
 use crate::views::Share;
 
@@ -166,6 +166,16 @@ impl Ledger {
     /// Entities as they stand, newest first.
     pub fn entities(&self, listing: Listing) -> Result<Vec<Stored>, ReadError> {
         self.0.reader.entities(listing)
+    }
+
+    /// A piece of a long listing of entities as they stand, in the order of their ids.
+    pub fn slice(&self, slice: Slice) -> Result<Vec<Stored>, ReadError> {
+        self.0.reader.slice(slice)
+    }
+
+    /// How many entities stand in each state, and the newest record that counts in it.
+    pub fn standings(&self) -> Result<(u64, Vec<Standing>), ReadError> {
+        self.0.reader.standings()
     }
 
     /// Entities as they stood after the record `seq`, newest first.

@@ -46,5 +46,5 @@ pub use ledger::{Ledger, Options};
 pub use record::{Hash, Record, Unreadable};
 pub use segment::Segment;
 pub use slot::Ticket;
-pub use store::{Info, Listing, Page, Receipt, Request, Scope, Stored};
+pub use store::{Info, Listing, Page, Receipt, Request, Scope, Sequence, Slice, Standing, Stored};
 pub use verify::{Problem, Report};

@@ -81,6 +81,44 @@ pub struct Listing {
     pub limit: usize,
 }
 
+/// A piece of a long listing.
+#[derive(Clone, Debug, Default)]
+pub struct Slice {
+    /// Of this kind only.
+    pub kind: Option<Kind>,
+    /// Only those that belong to this one.
+    pub parent: Option<EntityId>,
+    /// Only those that have not ended.
+    pub live: bool,
+    /// Which come first.
+    pub order: Sequence,
+    /// Where the piece before this one ended.
+    pub beyond: Option<EntityId>,
+    /// At most this many.
+    pub limit: usize,
+}
+
+/// Which of two ids comes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sequence {
+    /// The newest.
+    #[default]
+    Newest,
+    /// The oldest.
+    Oldest,
+}
+
+/// How many entities stand in a state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Their kind.
+    pub kind: String,
+    /// Their state.
+    pub state: String,
+    /// How many.
+    pub count: u64,
+}
+
 /// Which records a page shows.
 #[derive(Clone, Copy, Debug)]
 pub struct Page {

@@ -35,7 +35,7 @@ const LAYERS: &[(&str, Uses)] = &[
     (CONVERSATION, Only(&[KERNEL])),
     (AGENTS, Only(&[])),
     (ENGINE, Only(&[KERNEL, LEDGER, SUPERVISOR, CONVERSATION, AGENTS])),
-    ("callboard-server", Only(&[ENGINE])),
+    ("callboard-server", Only(&[KERNEL, LEDGER, ENGINE])),
     ("callboard-tui", Only(&[ENGINE])),
     ("callboard", Everything),
     ("callboard-bench", Everything),
@@ -146,8 +146,8 @@ mod tests {
     #[test]
     fn the_kernel_brings_lifecycle_and_nothing_else_is_inherited() {
         assert_eq!(messages(LEDGER, &[LIFECYCLE]), CLEAN);
-        assert_eq!(messages("callboard-server", &[LIFECYCLE]).len(), 1);
-        assert_eq!(messages("callboard-server", &[LEDGER]).len(), 1);
+        assert_eq!(messages("callboard-tui", &[LIFECYCLE]).len(), 1);
+        assert_eq!(messages("callboard-server", &[SUPERVISOR]).len(), 1);
     }
 
     #[test]

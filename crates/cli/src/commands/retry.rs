@@ -7,11 +7,9 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use callboard_engine::{Host, Sight, evaluate};
-use callboard_kernel::Value;
+use callboard_kernel::{EntityId, Value};
 use clap::{Args, Parser};
 
-use crate::clock;
 use crate::commands::run::{RunArgs, WORDS};
 use crate::error::{Error, Exit};
 use crate::ids;
@@ -39,22 +37,24 @@ struct Words {
 impl RetryArgs {
     /// Runs it again.
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
-        let ledger = store.open_existing()?;
-        let id = ids::find(&ledger, &self.id)?;
-        let stored = ledger.entity(id).map_err(Error::Ask)?.ok_or_else(|| Error::NoEntity(id.to_string()))?;
-        drop(ledger);
-        let host = Host::this();
-        let view = evaluate(&stored, &Sight::present(clock::now(), &host));
-        let fact = |name| match view.recorded_facts().get(name) {
-            Some(Value::Text(text)) => Ok(PathBuf::from(text)),
-            _ => Err(Error::NoWords(id)),
-        };
-        let words = words(&fact("dir")?.join(WORDS)).ok_or(Error::NoWords(id))?;
-        let Ok(Words { args }) = Words::try_parse_from(words) else { return Err(Error::NoWords(id)) };
-        let cwd = fact("cwd")?;
+        let (id, args, cwd) = kept(store, &self.id)?;
         std::env::set_current_dir(&cwd).map_err(|source| Error::Cwd(cwd, source))?;
         args.again(id, self.detach).run(screen, store)
     }
+}
+
+/// What was run under an id, and where.
+pub(crate) fn kept(store: &Store, typed: &str) -> Result<(EntityId, RunArgs, PathBuf), Error> {
+    let ledger = store.open_existing()?;
+    let id = ids::find(&ledger, typed)?;
+    let stored = ledger.entity(id).map_err(Error::Ask)?.ok_or_else(|| Error::NoEntity(id.to_string()))?;
+    let fact = |name| match stored.entity.facts.get(name) {
+        Some(Value::Text(text)) => Ok(PathBuf::from(text)),
+        Some(_) | None => Err(Error::NoWords(id)),
+    };
+    let words = words(&fact("dir")?.join(WORDS)).ok_or(Error::NoWords(id))?;
+    let Ok(Words { args }) = Words::try_parse_from(words) else { return Err(Error::NoWords(id)) };
+    Ok((id, args, fact("cwd")?))
 }
 
 fn words(path: &Path) -> Option<Vec<OsString>> {

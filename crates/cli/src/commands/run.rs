@@ -241,6 +241,11 @@ impl RunArgs {
         Self { detach, retry_of: Some(repeats.to_string()), ..self }
     }
 
+    /// The words of the shim that runs this in the background under an id.
+    pub(crate) fn as_shim(&self, id: EntityId) -> Vec<OsString> {
+        Self { detach: false, shim_of: Some(id.to_string()), ..self.clone() }.words()
+    }
+
     /// Keeps the words of the command line, exactly, for whoever wants to run it again.
     fn keep_words(&self, dir: &Path) -> Result<(), Error> {
         let again = Self { shim_of: None, retry_of: None, detach: self.shim_of.is_some(), ..self.clone() };

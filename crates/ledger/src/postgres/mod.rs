@@ -8,6 +8,7 @@ mod exchange;
 mod fence;
 mod listener;
 mod maintain;
+mod pieces;
 mod reader;
 mod rows;
 mod schema;

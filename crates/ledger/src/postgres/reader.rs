@@ -20,7 +20,7 @@ use super::connect::{Place, Role};
 use super::session::Patience;
 use super::snapshot::Snapshot;
 use super::worker::{Pending, Worker};
-use super::{columns, exchange, listener, maintain, trouble, views};
+use super::{columns, exchange, listener, maintain, pieces, trouble, views};
 use crate::bell::Bell;
 use crate::checkpoint::{Checkpoint, PublicKey};
 use crate::engine::Ask;
@@ -29,7 +29,7 @@ use crate::export::Legacy;
 use crate::import::{ImportError, Imported, Lines};
 use crate::record::{Hash, Record};
 use crate::segment::Segment;
-use crate::store::{Info, Listing, Page, Scope, Stored};
+use crate::store::{Info, Listing, Page, Scope, Slice, Standing, Stored};
 use crate::verify::Problem;
 use crate::views::{EachRecord, Share};
 
@@ -178,6 +178,18 @@ impl Ask for Reader {
                 columns::listed(&client.query(&statement, &[&kind, &most]).await?)
             }
         })
+    }
+
+    fn slice(&self, slice: Slice) -> Result<Vec<Stored>, ReadError> {
+        let slice = Arc::new(slice);
+        self.ask(move |client| {
+            let slice = Arc::clone(&slice);
+            async move { pieces::slice(&client, &slice).await }
+        })
+    }
+
+    fn standings(&self) -> Result<(u64, Vec<Standing>), ReadError> {
+        self.ask(|client| async move { pieces::standings(&client).await })
     }
 
     fn attention(&self, most: usize) -> Result<Vec<Stored>, ReadError> {

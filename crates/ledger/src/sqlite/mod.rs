@@ -7,6 +7,7 @@ mod edges;
 mod exchange;
 mod maintain;
 mod pen;
+mod pieces;
 mod presence;
 mod reader;
 mod signers;

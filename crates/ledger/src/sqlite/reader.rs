@@ -13,7 +13,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::connect::Place;
 use super::presence::Presence;
-use super::{archive, columns, exchange, maintain, signers};
+use super::{archive, columns, exchange, maintain, pieces, signers};
 use crate::bell::Bell;
 use crate::checkpoint::{Checkpoint, PublicKey};
 use crate::engine::Ask;
@@ -22,7 +22,7 @@ use crate::export::Legacy;
 use crate::import::{ImportError, Imported, Lines};
 use crate::record::{Hash, Record};
 use crate::segment::Segment;
-use crate::store::{Info, Listing, Page, Scope, Stored};
+use crate::store::{Info, Listing, Page, Scope, Slice, Standing, Stored};
 use crate::verify::Problem;
 use crate::views::{EachRecord, Share};
 
@@ -119,6 +119,14 @@ impl Ask for Reader {
             let rows = statement.query((listing.kind.map(Kind::name), limit))?;
             listed(rows)
         })
+    }
+
+    fn slice(&self, slice: Slice) -> Result<Vec<Stored>, ReadError> {
+        self.with(|connection| pieces::slice(connection, &slice))
+    }
+
+    fn standings(&self) -> Result<(u64, Vec<Standing>), ReadError> {
+        self.with(|connection| Ok((head(connection)?, pieces::standings(connection)?)))
     }
 
     fn attention(&self, limit: usize) -> Result<Vec<Stored>, ReadError> {
@@ -287,7 +295,7 @@ fn head(connection: &Connection) -> Result<u64, ReadError> {
 }
 
 /// The entities of a list; those whose kind or state only a newer program knows are left out.
-fn listed(rows: rusqlite::Rows<'_>) -> Result<Vec<Stored>, ReadError> {
+pub(super) fn listed(rows: rusqlite::Rows<'_>) -> Result<Vec<Stored>, ReadError> {
     let read = |row: &rusqlite::Row<'_>| match columns::stored(row) {
         Err(error) if error.is_of_newer() => Ok(None),
         read => read.map(Some),
@@ -295,7 +303,7 @@ fn listed(rows: rusqlite::Rows<'_>) -> Result<Vec<Stored>, ReadError> {
     Ok(collect(rows, read)?.into_iter().flatten().collect())
 }
 
-fn collect<T>(
+pub(super) fn collect<T>(
     mut rows: rusqlite::Rows<'_>,
     read: impl Fn(&rusqlite::Row<'_>) -> Result<T, ReadError>,
 ) -> Result<Vec<T>, ReadError> {

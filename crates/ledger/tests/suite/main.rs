@@ -79,6 +79,7 @@ on_both_engines! {
         a_held_store_is_waited_for_and_not_for_ever;
     past:
         the_past_can_be_asked_for,
+        a_long_listing_is_read_in_pieces_and_shows_each_once,
         the_views_can_be_dropped_and_rebuilt,
         the_views_can_be_rebuilt_while_others_write,
         what_needs_somebody_comes_first_and_the_oldest_of_it_before_the_rest;

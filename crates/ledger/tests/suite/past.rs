@@ -1,7 +1,7 @@
 //! Questions about the log and its views: how things were, how they are, and what needs somebody.
 
 use callboard_kernel::Moment;
-use callboard_ledger::{Ledger, Listing};
+use callboard_ledger::{Ledger, Listing, Sequence, Slice, Standing};
 use callboard_lifecycle::Kind;
 use callboard_lifecycle::session::SessionState;
 
@@ -37,6 +37,33 @@ fn fill(ledger: &Ledger) {
         }
         ledger.append(request(session(number), 60, observe("beats", number as i64))).unwrap();
     }
+}
+
+pub(crate) fn a_long_listing_is_read_in_pieces_and_shows_each_once(shelf: &Shelf) {
+    let ledger = shelf.open("board");
+    fill(&ledger);
+    let whole = ledger.entities(EVERYTHING).unwrap();
+    let ids = |slice: Slice| {
+        let (mut all, mut slice) = (Vec::new(), Slice { limit: 7, ..slice });
+        loop {
+            let piece = ledger.slice(slice.clone()).unwrap();
+            let Some(last) = piece.last() else { return all };
+            slice.beyond = Some(last.entity.state.id);
+            all.extend(piece.iter().map(|stored| stored.entity.state.id));
+        }
+    };
+    let newest: Vec<_> = whole.iter().map(|stored| stored.entity.state.id).collect();
+    assert_eq!(ids(Slice::default()), newest);
+    let oldest: Vec<_> = newest.iter().rev().copied().collect();
+    assert_eq!(ids(Slice { order: Sequence::Oldest, kind: Some(Kind::Session), ..Slice::default() }), oldest);
+    let live = ids(Slice { live: true, ..Slice::default() });
+    assert_eq!(live.len(), ledger.entities(Listing::default()).unwrap().len());
+    assert!(ids(Slice { kind: Some(Kind::Task), ..Slice::default() }).is_empty());
+    assert!(ids(Slice { parent: Some(session(1)), ..Slice::default() }).is_empty());
+    let (head, standings) = ledger.standings().unwrap();
+    assert_eq!(head, ledger.head().unwrap());
+    let of = |state: &str| Standing { kind: "session".to_owned(), state: state.to_owned(), count: 10 };
+    assert_eq!(standings, ["completed", "pending", "running"].map(of));
 }
 
 pub(crate) fn the_views_can_be_dropped_and_rebuilt(shelf: &Shelf) {

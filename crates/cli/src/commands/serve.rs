@@ -1,0 +1,103 @@
+//! `callboard serve`: the dashboard, the API and the live feed over the store.
+//!
+//! Invariant: it ends no run when it ends, because each has a supervisor of its own. The link it prints lets a browser
+//! in once; the token itself is never printed. Deliberately absent: everything behind the address.
+
+use std::io::IsTerminal;
+use std::net::SocketAddr;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use callboard_server::{Config, Server};
+use clap::Args;
+use serde::Serialize;
+
+use crate::background::Background;
+use crate::clock::Real;
+use crate::error::{Error, Exit, tell};
+use crate::screen::Screen;
+use crate::sending;
+use crate::store::Store;
+
+/// Serve the dashboard, the API and the live feed.
+///
+/// Prints a link that lets a browser in once, within a minute; `callboard token link` prints another one. Stops on
+/// Ctrl-C, and every run goes on.
+#[derive(Args, Debug)]
+pub(crate) struct ServeArgs {
+    /// Where to listen; port 0 takes a free one.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7557")]
+    listen: SocketAddr,
+    /// Listen where other hosts can reach it. There is no encryption: whoever can read the network between can read
+    /// tokens and start programs as you. Put a proxy with TLS in front of it.
+    #[arg(long)]
+    allow_remote: bool,
+    /// Another name it answers to, such as the name of a proxy in front of it. May be given several times.
+    #[arg(long, value_name = "NAME")]
+    host_name: Vec<String>,
+    /// Requests a second for each token; 0 is no limit.
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    rate: u32,
+    /// Open the page in the browser.
+    #[arg(long)]
+    open: bool,
+    /// Print {"url","login"} once it is ready.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Streams at the most.
+pub(crate) const STREAMS: usize = 2000;
+
+#[derive(Serialize)]
+struct Ready<'a> {
+    url: &'a str,
+    login: &'a str,
+}
+
+impl ServeArgs {
+    /// Serves until it is told to stop.
+    pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
+        let server = Server::bind(Config {
+            listen: self.listen,
+            allow_remote: self.allow_remote,
+            host_names: self.host_name.clone(),
+            ledger: store.open()?,
+            state_dir: store.state_dir()?,
+            clock: Arc::new(Real),
+            runner: Arc::new(Background::new(store.again())),
+            operator: sending::operator().id,
+            rate: self.rate,
+            streams: STREAMS,
+            reap: true,
+        })
+        .map_err(Error::Serve)?;
+        let (url, login) = (server.url(), server.login().map_err(Error::Serve)?);
+        if !self.listen.ip().is_loopback() {
+            tell("other hosts can reach this server, and nothing it sends is encrypted\n");
+        }
+        if self.json {
+            screen.json_line(&Ready { url: &url, login: &login })?;
+        } else {
+            screen.print(&format!("Callboard is at {url}\nOpen it once within a minute: {login}\n"))?;
+        }
+        if self.open {
+            open(&login);
+        }
+        server.run();
+        Ok(Exit::DONE)
+    }
+}
+
+/// Opens a page in the browser, where somebody sits in front of one.
+#[expect(clippy::disallowed_methods, reason = "the user's browser is no run, and is not waited for")]
+pub(crate) fn open(link: &str) {
+    if !std::io::stderr().is_terminal() {
+        return;
+    }
+    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let mut command = Command::new(program);
+    command.arg(link).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // Without a browser the link is there to be copied.
+    drop(command.spawn());
+}

@@ -1,0 +1,149 @@
+//! The gate every request passes: whose host, which site, who asks, how often, and whether they may.
+//!
+//! Invariant: nothing is handed to a handler before all five are answered, in this order, and every answer leaves with
+//! the headers that keep a browser from making something else of it. Deliberately absent: logging what was asked; a
+//! token must never end up in a log.
+
+use std::time::Instant;
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{Html, IntoResponse, Response};
+use callboard_kernel::EntityId;
+use callboard_lifecycle::Kind;
+
+use super::keyring::{Principal, Scope};
+use super::seal::COOKIE_LIFE_S;
+use super::table::{Needs, needs};
+use crate::app::{App, Shared, ask};
+use crate::problem::Problem;
+use crate::query::Query;
+
+/// Whoever fails to say who they are shares one bucket.
+const STRANGER: [u8; 32] = [0; 32];
+
+const POLICY: &str = "default-src 'self'; img-src 'self' data:; \
+                      object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+/// Lets a request through, or says why not.
+pub(crate) async fn gate(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
+    let admitted = match admit(&app, &request) {
+        Ok(Some(Principal { scope: Scope::Agent(run), mark })) => {
+            let who = Principal { scope: Scope::Agent(run), mark };
+            lives(&app, run).await.map(|()| Some(who))
+        }
+        other => other,
+    };
+    let answer = match admitted {
+        Ok(principal) => {
+            if let Some(principal) = principal {
+                request.extensions_mut().insert(principal);
+            }
+            next.run(request).await
+        }
+        Err(problem) => problem.into_response(),
+    };
+    with_headers(answer)
+}
+
+/// Who asks, if the path needs to know.
+fn admit(app: &Shared, request: &Request) -> Result<Option<Principal>, Problem> {
+    app.doorman.check(request.method(), request.headers())?;
+    let path = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
+    // A path that leads nowhere is answered by the router, which knows nothing but that.
+    let Some(path) = path else { return Ok(None) };
+    let Some(needed) = needs(request.method(), path) else { return Err(Problem::method_not_allowed()) };
+    if needed == Needs::Nobody {
+        return Ok(None);
+    }
+    let Some(principal) = who(app, request) else {
+        app.doorman.rate.take(STRANGER, Instant::now()).map_err(wait)?;
+        let had_one = request.headers().contains_key(header::AUTHORIZATION);
+        return Err(Problem::unauthorized(match had_one {
+            true => "this token opens nothing here",
+            false => "there is no token and no cookie",
+        }));
+    };
+    app.doorman.rate.take(principal.mark, Instant::now()).map_err(wait)?;
+    permit(&principal, needed, request.uri().path())?;
+    Ok(Some(principal))
+}
+
+fn wait(span: std::time::Duration) -> Problem {
+    Problem::too_many("this token asked too often", span.as_secs().max(1))
+}
+
+/// The token in the header wins; a cookie counts only without one. A token in the address is never looked at.
+fn who(app: &App, request: &Request) -> Option<Principal> {
+    let headers = request.headers();
+    if let Some(given) = headers.get(header::AUTHORIZATION) {
+        let (scheme, token) = given.to_str().ok()?.split_once(' ')?;
+        return app.keys.whose(token.trim()).filter(|_| scheme.eq_ignore_ascii_case("bearer"));
+    }
+    let cookie = app.doorman.cookie(headers)?;
+    app.keys.seal().takes_cookie(cookie, app.now()).then(|| app.keys.person())
+}
+
+fn permit(who: &Principal, needed: Needs, path: &str) -> Result<(), Problem> {
+    match (who.scope, needed) {
+        (Scope::Operator, _) | (Scope::Viewer, Needs::Look | Needs::LookOwn | Needs::Nobody) => Ok(()),
+        (Scope::Agent(run), Needs::LookOwn | Needs::SpeakOwn) if named_run(path) == Some(run) => Ok(()),
+        (Scope::Agent(_), Needs::LookOwn | Needs::SpeakOwn) => {
+            Err(Problem::forbidden("this token belongs to another run", "use the token of this run"))
+        }
+        (Scope::Viewer, Needs::SpeakOwn | Needs::Act) => {
+            Err(Problem::forbidden("a viewer's token only looks", "use an operator's token"))
+        }
+        (Scope::Agent(_), Needs::Nobody | Needs::Look | Needs::Act) => {
+            let help = "ask about the run it was made for";
+            Err(Problem::forbidden("an agent's token opens only its own run", help))
+        }
+    }
+}
+
+/// A token of a run ends with the run.
+async fn lives(app: &Shared, run: EntityId) -> Result<(), Problem> {
+    ask(app, move |app| {
+        let alive = app.ledger.entity(run)?.is_some_and(|stored| stored.entity.ended_at.is_none());
+        if alive { Ok(()) } else { Err(Problem::unauthorized("the run of this token has ended")) }
+    })
+    .await
+}
+
+/// The run that a path names, spelled out whole.
+fn named_run(path: &str) -> Option<EntityId> {
+    let id = path.strip_prefix("/api/v1/entities/")?.split('/').next()?;
+    id.parse().ok().filter(|id: &EntityId| id.kind() == Kind::Session)
+}
+
+fn with_headers(mut response: Response) -> Response {
+    let fixed = [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    for (name, value) in fixed {
+        response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// `GET /login?once=CODE`: changes a one-time code into a cookie.
+pub(crate) async fn login(State(app): State<Shared>, method: Method, query: Query) -> Response {
+    let now = app.now();
+    let code = query.one("once").unwrap_or_default();
+    // Looking at the head of a link must not use it up.
+    if method == Method::GET && app.doorman.take_code(app.keys.seal(), code, now) {
+        let cookie = app.doorman.set_cookie(&app.keys.seal().cookie(now), COOKIE_LIFE_S);
+        return (StatusCode::SEE_OTHER, [(header::SET_COOKIE, cookie.as_str()), (header::LOCATION, "/")])
+            .into_response();
+    }
+    let page = "<!doctype html><meta charset=utf-8><title>Callboard</title>\
+                <p>This link was used already, or is older than a minute.\
+                <p>A fresh one: <code>callboard token link</code>";
+    (StatusCode::UNAUTHORIZED, Html(page)).into_response()
+}

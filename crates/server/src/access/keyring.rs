@@ -1,0 +1,241 @@
+//! Tokens: one of the operator in a file that only the user can read, and those that were issued, of which only hashes
+//! are kept.
+//!
+//! Invariant: a token is 256 random bits and is never written to a log; a file that others can read or that belongs to
+//! somebody else is refused. A token of an agent names one run. Deliberately absent: whether that run still lives, which
+//! the gate asks the ledger.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use callboard_engine::keep_private;
+use callboard_kernel::{EntityId, Moment};
+use serde::{Deserialize, Serialize};
+
+use super::seal::Seal;
+
+/// What a token opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// Everything.
+    Operator,
+    /// Looking at everything.
+    Viewer,
+    /// Looking at one run, and saying that it lives.
+    Agent(EntityId),
+}
+
+/// Who asks.
+#[derive(Clone, Debug)]
+pub(crate) struct Principal {
+    pub(crate) scope: Scope,
+    /// Tells one token from another, and is no secret.
+    pub(crate) mark: [u8; 32],
+}
+
+/// Why the tokens cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// The file cannot be read or written.
+    #[error("failed to read or write the tokens at {path}")]
+    File {
+        /// Where they are.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Others could read the token, or it is not ours.
+    #[error(
+        "{path} must belong to you and be readable by nobody else: chmod 600 it, or remove it to get a new token"
+    )]
+    Exposed {
+        /// Where it is.
+        path: PathBuf,
+    },
+    /// What is in the file is no token.
+    #[error("{path} holds no token: remove it to get a new one")]
+    Damaged {
+        /// Where it is.
+        path: PathBuf,
+    },
+    /// The system has no random numbers.
+    #[error("the system gives no random numbers")]
+    Random,
+}
+
+const OPERATOR: &str = "operator.token";
+const ISSUED: &str = "tokens.jsonl";
+/// Classes can be told apart by people and by secret scanners.
+const PREFIX: [&str; 3] = ["cb_adm_", "cb_ro_", "cb_run_"];
+
+/// The tokens of one store.
+pub struct Keyring {
+    dir: PathBuf,
+    operator: blake3::Hash,
+    seal: Seal,
+    issued: Mutex<Issued>,
+}
+
+#[derive(Default)]
+struct Issued {
+    seen: Option<(SystemTime, u64)>,
+    by_hash: HashMap<[u8; 32], Scope>,
+}
+
+/// A line of the file of issued tokens.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    hash: String,
+    scope: Scope,
+    at: Moment,
+}
+
+impl Keyring {
+    /// Opens the tokens in a directory, making the operator's if there is none.
+    pub fn open(dir: &Path) -> Result<Self, KeyError> {
+        let path = dir.join(OPERATOR);
+        let token = match read_private(&path) {
+            Err(KeyError::File { source, .. }) if source.kind() == io::ErrorKind::NotFound => make(&path)?,
+            other => other?,
+        };
+        let token = token.trim();
+        if !token.starts_with(PREFIX[0]) || token.len() != PREFIX[0].len() + 64 {
+            return Err(KeyError::Damaged { path });
+        }
+        Ok(Self {
+            dir: dir.to_owned(),
+            operator: blake3::hash(token.as_bytes()),
+            seal: Seal::of(token),
+            issued: Mutex::default(),
+        })
+    }
+
+    /// A code that lets a browser in once, within a minute.
+    pub fn login_code(&self, now: Moment) -> Result<String, KeyError> {
+        Ok(self.seal.code(now, &random()?[..32]))
+    }
+
+    /// Makes a token of this scope; it is shown here and never again.
+    pub fn issue(&self, scope: Scope, now: Moment) -> Result<String, KeyError> {
+        let prefix = match scope {
+            Scope::Operator => PREFIX[0],
+            Scope::Viewer => PREFIX[1],
+            Scope::Agent(_) => PREFIX[2],
+        };
+        let token = format!("{prefix}{}", random()?);
+        let hash = blake3::hash(token.as_bytes()).to_hex().to_string();
+        let path = self.dir.join(ISSUED);
+        let fail = |source| KeyError::File { path: path.clone(), source };
+        let mut line = serde_json::to_vec(&Line { hash, scope, at: now }).map_err(|e| fail(e.into()))?;
+        line.push(b'\n');
+        let opened = File::options().append(true).create(true).mode(0o600).open(&path);
+        opened.and_then(|mut file| file.write_all(&line)).map_err(fail)?;
+        Ok(token)
+    }
+
+    pub(crate) const fn seal(&self) -> &Seal {
+        &self.seal
+    }
+
+    /// Whom a token belongs to.
+    pub(crate) fn whose(&self, token: &str) -> Option<Principal> {
+        let hash = blake3::hash(token.as_bytes());
+        // Hashes compare in constant time.
+        if hash == self.operator {
+            return Some(self.person());
+        }
+        let mut issued = self.issued.lock().unwrap_or_else(PoisonError::into_inner);
+        issued.refresh(&self.dir.join(ISSUED));
+        let scope = *issued.by_hash.get(hash.as_bytes())?;
+        Some(Principal { scope, mark: *hash.as_bytes() })
+    }
+
+    /// The operator, however they came in.
+    pub(crate) const fn person(&self) -> Principal {
+        Principal { scope: Scope::Operator, mark: *self.operator.as_bytes() }
+    }
+}
+
+impl Issued {
+    /// Reads the file again if it changed, so that a line that was removed opens nothing any more.
+    fn refresh(&mut self, path: &Path) {
+        let seen = std::fs::metadata(path).and_then(|meta| Ok((meta.modified()?, meta.len()))).ok();
+        if seen == self.seen {
+            return;
+        }
+        self.seen = seen;
+        self.by_hash.clear();
+        let text = read_private(path).unwrap_or_default();
+        for line in text.lines() {
+            let Ok(Line { hash, scope, .. }) = serde_json::from_str(line) else { continue };
+            if let Ok(hash) = blake3::Hash::from_hex(hash) {
+                self.by_hash.insert(*hash.as_bytes(), scope);
+            }
+        }
+    }
+}
+
+fn make(path: &Path) -> Result<String, KeyError> {
+    let token = format!("{}{}", PREFIX[0], random()?);
+    keep_private(path, format!("{token}\n").as_bytes())
+        .map_err(|source| KeyError::File { path: path.to_owned(), source })?;
+    Ok(token)
+}
+
+fn read_private(path: &Path) -> Result<String, KeyError> {
+    let fail = |source| KeyError::File { path: path.to_owned(), source };
+    let mut file = File::open(path).map_err(fail)?;
+    let meta = file.metadata().map_err(fail)?;
+    if meta.mode() & 0o077 != 0 || meta.uid() != rustix::process::geteuid().as_raw() {
+        return Err(KeyError::Exposed { path: path.to_owned() });
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text).map_err(fail)?;
+    Ok(text)
+}
+
+/// 256 random bits in hexadecimal digits.
+fn random() -> Result<String, KeyError> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(|_| KeyError::Random)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn the_operators_token_is_made_once_and_only_the_user_can_read_it() {
+        let dir = tempfile::tempdir().unwrap();
+        Keyring::open(dir.path()).unwrap();
+        let path = dir.path().join(OPERATOR);
+        assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o600);
+        let token = std::fs::read_to_string(&path).unwrap();
+        let keys = Keyring::open(dir.path()).unwrap();
+        assert_eq!(keys.whose(token.trim()).unwrap().scope, Scope::Operator);
+        assert!(keys.whose(&token.trim().to_uppercase()).is_none());
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(matches!(Keyring::open(dir.path()), Err(KeyError::Exposed { .. })));
+    }
+
+    #[test]
+    fn an_issued_token_opens_until_its_line_is_removed_and_is_kept_as_a_hash() {
+        let dir = tempfile::tempdir().unwrap();
+        let keys = Keyring::open(dir.path()).unwrap();
+        let token = keys.issue(Scope::Viewer, Moment::default()).unwrap();
+        assert_eq!(keys.whose(&token).unwrap().scope, Scope::Viewer);
+        let file = dir.path().join(ISSUED);
+        assert!(!std::fs::read_to_string(&file).unwrap().contains(&token));
+        std::fs::write(&file, "").unwrap();
+        assert!(keys.whose(&token).is_none());
+    }
+}

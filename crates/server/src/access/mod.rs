@@ -1,0 +1,19 @@
+//! Who may come in and what they may do: names of hosts, tokens, cookies, scopes and rates.
+//!
+//! Invariant: every path has a row in one table, and a request that fits no row is refused. Deliberately absent: what a
+//! row of a machine allows, which is the kernel's.
+
+mod doorman;
+mod gate;
+mod keyring;
+mod rate;
+mod seal;
+mod table;
+
+pub(crate) use doorman::Doorman;
+pub(crate) use doorman::Names;
+pub(crate) use gate::{gate, login};
+pub(crate) use keyring::Principal;
+pub use keyring::{KeyError, Keyring, Scope};
+#[cfg(test)]
+pub(crate) use table::{needs, rows};

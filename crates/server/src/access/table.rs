@@ -1,0 +1,83 @@
+//! Which scope opens which path: one row for each method and path of the server.
+//!
+//! Invariant: what has no row is refused, and a test fails for a path without one. Deliberately absent: which run an
+//! agent's token is bound to; the gate compares that with the path.
+
+use axum::http::Method;
+
+/// What a path needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Needs {
+    /// Nobody in particular; the answer has no data in it.
+    Nobody,
+    /// Somebody who may look at everything.
+    Look,
+    /// The same, or the agent whose run the path names.
+    LookOwn,
+    /// A person who may change things, or the agent whose run the path names.
+    SpeakOwn,
+    /// A person who may change things.
+    Act,
+}
+
+use Needs::{Act, Look, LookOwn, Nobody, SpeakOwn};
+
+const GET: &str = "GET";
+const POST: &str = "POST";
+
+const TABLE: &[(&str, &str, Needs)] = &[
+    (GET, "/livez", Nobody),
+    (GET, "/readyz", Nobody),
+    (GET, "/login", Nobody),
+    (GET, "/docs", Nobody),
+    (GET, "/", Nobody),
+    (GET, "/{*path}", Nobody),
+    (GET, "/metrics", Look),
+    (GET, "/api/v1/entities", Look),
+    (GET, "/api/v1/entities/{id}", LookOwn),
+    (GET, "/api/v1/entities/{id}/records", LookOwn),
+    (GET, "/api/v1/entities/{id}/children", Look),
+    (GET, "/api/v1/entities/{id}/output", LookOwn),
+    (GET, "/api/v1/entities/{id}/output/{stream}", LookOwn),
+    (GET, "/api/v1/entities/{id}/artifacts", Look),
+    (GET, "/api/v1/entities/{id}/artifacts/{*path}", Look),
+    (GET, "/api/v1/entities/{id}/events", LookOwn),
+    (POST, "/api/v1/entities/{id}/transition", Act),
+    (POST, "/api/v1/entities/{id}/stop", Act),
+    (POST, "/api/v1/entities/{id}/retry", Act),
+    (POST, "/api/v1/entities/{id}/snooze", Act),
+    (POST, "/api/v1/entities/{id}/dismiss", Act),
+    (POST, "/api/v1/entities/{id}/undo", Act),
+    (POST, "/api/v1/entities/{id}/notes", SpeakOwn),
+    (POST, "/api/v1/entities/{id}/heartbeat", SpeakOwn),
+    (POST, "/api/v1/runs", Act),
+    (GET, "/api/v1/attention", Look),
+    (GET, "/api/v1/machines", Look),
+    (GET, "/api/v1/reasons", Look),
+    (GET, "/api/v1/vocabulary", Look),
+    (GET, "/api/v1/counts", Look),
+    (GET, "/api/v1/trends", Look),
+    (GET, "/api/v1/events", Look),
+    (GET, "/api/v1/health", Look),
+    (GET, "/api/v1/openapi.json", Look),
+    (GET, "/api/v1/admin/info", Look),
+    (GET, "/api/v1/admin/export", Look),
+    (POST, "/api/v1/admin/reap", Act),
+    (POST, "/api/v1/admin/verify", Act),
+    (POST, "/api/v1/admin/vacuum", Act),
+    (POST, "/api/v1/admin/checkpoint", Act),
+    (POST, "/api/v1/admin/import-legacy", Act),
+];
+
+/// What a method on a path needs; nothing if there is no such row.
+pub(crate) fn needs(method: &Method, path: &str) -> Option<Needs> {
+    // Whoever may see an answer may see its head.
+    let method = if method == Method::HEAD { GET } else { method.as_str() };
+    TABLE.iter().find(|(its, pattern, _)| *its == method && *pattern == path).map(|(_, _, needs)| *needs)
+}
+
+/// Every row, for whoever checks that none is missing.
+#[cfg(test)]
+pub(crate) fn rows() -> impl Iterator<Item = (&'static str, &'static str)> {
+    TABLE.iter().map(|(method, path, _)| (*method, *path))
+}

@@ -1,0 +1,98 @@
+//! What every handler shares: the ledger, the fleet, the feed, the keys, and how questions are asked.
+//!
+//! Invariant: the store is asked on threads that may wait, never on those that serve connections. Deliberately absent:
+//! any state of an entity; the fleet keeps what the ledger says and nothing of its own.
+
+use std::sync::Arc;
+
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use callboard_engine::{Clock, Host};
+use callboard_kernel::{EntityId, Moment};
+use callboard_ledger::{Ledger, Stored};
+use serde::Serialize;
+use tokio::sync::{Semaphore, watch};
+
+use crate::access::{Doorman, Keyring};
+use crate::feed::Feed;
+use crate::fleet::Fleet;
+use crate::problem::Problem;
+use crate::routes::Starts;
+use crate::runner::Runner;
+use crate::trends::Trends;
+
+/// What every handler shares.
+pub(crate) struct App {
+    pub(crate) ledger: Ledger,
+    pub(crate) clock: Arc<dyn Clock + Send + Sync>,
+    pub(crate) host: Host,
+    pub(crate) fleet: Fleet,
+    pub(crate) feed: Feed,
+    pub(crate) trends: Trends,
+    pub(crate) keys: Keyring,
+    pub(crate) doorman: Doorman,
+    pub(crate) runner: Arc<dyn Runner>,
+    pub(crate) starts: Starts,
+    /// What a person who comes in through this server is called in records.
+    pub(crate) operator: String,
+    /// One permit a stream.
+    pub(crate) streams: Arc<Semaphore>,
+    /// Becomes true when the server is to stop.
+    pub(crate) stopping: watch::Receiver<bool>,
+}
+
+/// The shared state as handlers take it.
+pub(crate) type Shared = Arc<App>;
+
+impl App {
+    pub(crate) fn now(&self) -> Moment {
+        self.clock.now()
+    }
+
+    /// One entity as it stands.
+    pub(crate) fn entity(&self, id: EntityId) -> Result<Stored, Problem> {
+        self.ledger.entity(id)?.ok_or_else(|| no_entity(&id.to_string()))
+    }
+}
+
+/// Nothing is recorded under an id.
+pub(crate) fn no_entity(id: &str) -> Problem {
+    Problem::not_found(
+        format!("nothing is recorded under {id:?}"),
+        "GET /api/v1/entities lists what there is",
+    )
+}
+
+/// Asks on a thread that may wait.
+pub(crate) async fn ask<T: Send + 'static>(
+    app: &Shared,
+    question: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let app = Arc::clone(app);
+    match tokio::task::spawn_blocking(move || question(&app)).await {
+        Ok(answer) => answer,
+        Err(_) => Err(Problem::internal("a question to the store broke off")),
+    }
+}
+
+/// A JSON document as an answer.
+pub(crate) struct Answer(StatusCode, Vec<u8>);
+
+impl Answer {
+    pub(crate) fn json(document: &impl Serialize) -> Result<Self, Problem> {
+        Self::with(StatusCode::OK, document)
+    }
+
+    pub(crate) fn with(status: StatusCode, document: &impl Serialize) -> Result<Self, Problem> {
+        let bytes = serde_json::to_vec(document)
+            .map_err(|error| Problem::internal(format!("an answer cannot be written: {error}")))?;
+        Ok(Self(status, bytes))
+    }
+}
+
+impl IntoResponse for Answer {
+    fn into_response(self) -> Response {
+        let Self(status, bytes) = self;
+        (status, [(header::CONTENT_TYPE, "application/json")], bytes).into_response()
+    }
+}

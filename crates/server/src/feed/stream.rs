@@ -1,0 +1,198 @@
+//! One listener's stream: from the ring while it keeps up, from the ledger while it does not.
+//!
+//! Invariant: the place of a listener moves only over what was handed to its connection, and nothing more is read for
+//! it until that was taken; so a listener that does not read costs one chunk. Deliberately absent: a queue for each.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use callboard_ledger::{Page, Record, Scope};
+use futures_util::Stream;
+use tokio::sync::OwnedSemaphorePermit;
+use uuid::Uuid;
+
+use super::frames::{Frames, Mark, Taken};
+use super::ring::Next;
+use crate::app::{App, Shared};
+
+/// How often a silent stream says that it is there.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// Records read at once from the ledger.
+const PAGE: usize = 500;
+
+/// Which records somebody listens to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Choice {
+    pub(crate) kind: Option<String>,
+    pub(crate) entity: Option<callboard_kernel::EntityId>,
+    pub(crate) channel: Option<String>,
+    /// End when the entity has ended.
+    pub(crate) until_end: bool,
+}
+
+impl Choice {
+    fn wants(&self, mark: &Mark) -> bool {
+        let entity: Option<Uuid> = self.entity.map(callboard_kernel::EntityId::uuid);
+        entity.is_none_or(|entity| entity == mark.entity)
+            && self.kind.as_deref().is_none_or(|kind| kind == mark.kind)
+            && self.channel.as_deref().is_none_or(|channel| channel == mark.channel)
+    }
+
+    fn scope(&self) -> Scope {
+        self.entity.map_or(Scope::All, Scope::Entity)
+    }
+}
+
+/// Where a stream begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start {
+    /// After this record.
+    pub(crate) after: u64,
+    /// The place that was named does not exist, and this one was taken instead.
+    pub(crate) reset: bool,
+    /// The entity had ended with this record as its newest.
+    pub(crate) ended_at: Option<u64>,
+}
+
+struct Listener {
+    app: Shared,
+    choice: Choice,
+    start: Start,
+    after: u64,
+    stage: Stage,
+    _permit: OwnedSemaphorePermit,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Greeting,
+    Live,
+    /// Reading the ledger; was it said?
+    Behind,
+    Over,
+}
+
+/// The stream, as chunks of server-sent events.
+pub(crate) fn stream(
+    app: Shared,
+    choice: Choice,
+    start: Start,
+    permit: OwnedSemaphorePermit,
+) -> impl Stream<Item = Result<Bytes, Infallible>> {
+    let after = start.after;
+    let listener = Listener { app, choice, start, after, stage: Stage::Greeting, _permit: permit };
+    futures_util::stream::unfold(listener, |mut listener| async move {
+        let bytes = listener.next().await?;
+        Some((Ok(bytes), listener))
+    })
+}
+
+impl Listener {
+    async fn next(&mut self) -> Option<Bytes> {
+        if self.stage == Stage::Greeting {
+            self.stage = Stage::Live;
+            return Some(self.greeting());
+        }
+        let mut news = self.app.feed.news.clone();
+        let mut stopping = self.app.stopping.clone();
+        loop {
+            if self.stage == Stage::Over || *stopping.borrow() {
+                return None;
+            }
+            if self.start.ended_at.is_some_and(|last| self.after >= last) {
+                return Some(self.done(Bytes::new()));
+            }
+            news.mark_unchanged();
+            let choice = self.choice.clone();
+            match self.app.feed.ring.next(self.after, choice.until_end, &|mark| choice.wants(mark)) {
+                Next::Behind => {
+                    if let Some(bytes) = self.catch_up().await {
+                        return Some(bytes);
+                    }
+                }
+                Next::Some(taken) => {
+                    if let Some(bytes) = self.hand_out(taken) {
+                        return Some(bytes);
+                    }
+                }
+                Next::Nothing => {
+                    self.stage = Stage::Live;
+                    tokio::select! {
+                        _ = news.changed() => {}
+                        _ = stopping.wait_for(|stop| *stop) => return None,
+                        () = tokio::time::sleep(KEEP_ALIVE) => return Some(Bytes::from_static(b": here\n\n")),
+                    }
+                }
+            }
+        }
+    }
+
+    fn greeting(&self) -> Bytes {
+        let mut text = "retry: 1000\n\n".to_owned();
+        if self.start.reset {
+            let after = self.after;
+            text += &format!("id: {after}\nevent: reset\ndata: {{\"head\":{after}}}\n\n");
+        }
+        text.into()
+    }
+
+    fn hand_out(&mut self, taken: Taken) -> Option<Bytes> {
+        self.after = taken.after;
+        if self.stage == Stage::Behind {
+            self.stage = Stage::Live;
+        }
+        let ended = taken.ended;
+        let bytes = taken.bytes();
+        match (ended, bytes.is_empty()) {
+            (true, _) => Some(self.done(bytes)),
+            (false, true) => None,
+            (false, false) => Some(bytes),
+        }
+    }
+
+    fn done(&mut self, before: Bytes) -> Bytes {
+        self.stage = Stage::Over;
+        let mut text = before.to_vec();
+        text.extend_from_slice(format!("event: done\ndata: {{\"seq\":{}}}\n\n", self.after).as_bytes());
+        text.into()
+    }
+
+    /// Reads on in the ledger; nothing if there was nothing wanted in this piece, or the store is away.
+    async fn catch_up(&mut self) -> Option<Bytes> {
+        let (after, scope) = (self.after, self.choice.scope());
+        let app = Arc::clone(&self.app);
+        let read = tokio::task::spawn_blocking(move || page(&app, after, scope)).await;
+        let Ok(Ok((head, records))) = read else {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            return None;
+        };
+        let mut taken = Taken::behind(after, self.choice.until_end);
+        let choice = self.choice.clone();
+        Frames::of(&records).take(after, &|mark| choice.wants(mark), &mut taken);
+        if !taken.ended && records.len() < PAGE {
+            // Between here and the head there is nothing more of this entity.
+            taken.after = taken.after.max(head);
+        }
+        self.after = taken.after;
+        let ended = taken.ended;
+        let mut text = Vec::new();
+        if self.stage != Stage::Behind {
+            self.stage = Stage::Behind;
+            text.extend_from_slice(format!("event: behind\ndata: {{\"head\":{head}}}\n\n").as_bytes());
+        }
+        text.extend_from_slice(&taken.bytes());
+        match (ended, text.is_empty()) {
+            (true, _) => Some(self.done(text.into())),
+            (false, true) => None,
+            (false, false) => Some(text.into()),
+        }
+    }
+}
+
+fn page(app: &App, after: u64, scope: Scope) -> Result<(u64, Vec<Record>), callboard_ledger::ReadError> {
+    // The head is read first: what is committed meanwhile lies behind it and is read the next time.
+    let head = app.ledger.head()?;
+    Ok((head, app.ledger.records(Page { after, limit: PAGE, scope })?))
+}

@@ -1,0 +1,23 @@
+//! HTTP, the live feed, metrics and the dashboard over the engine.
+//!
+//! Invariant: it shows what the engine judges and sends what the kernel decides; it owns no truth and derives no state.
+//! Deliberately absent: supervising, which every run's own supervisor does, and the command line.
+
+mod access;
+mod app;
+mod assets;
+mod feed;
+mod fleet;
+mod listen;
+mod problem;
+mod query;
+mod router;
+mod routes;
+mod runner;
+mod server;
+mod trends;
+
+pub use access::{KeyError, Keyring, Scope};
+pub use router::document;
+pub use runner::{NotStarted, RunRequest, Runner};
+pub use server::{Config, ServeError, Server, Stopper, page};

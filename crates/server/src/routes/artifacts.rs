@@ -1,0 +1,138 @@
+//! What a run promised and delivered, and the files themselves.
+//!
+//! Invariant: only a regular file beneath the artifact directory is ever given out, reached without a link, and what is
+//! given out is what was opened; everything else is not there. Deliberately absent: listing a directory.
+
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path as FilePath, PathBuf};
+
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::Response;
+use callboard_engine::delivery::{Opened, Root};
+use callboard_engine::{Artifacts, Sight, evaluate};
+use callboard_kernel::Value;
+
+use super::entities::id_of;
+use super::range::{Part, download, mark_partial, part};
+use crate::app::{Answer, Shared, ask};
+use crate::problem::Problem;
+use crate::query::Query;
+
+/// Bytes read at once.
+const CHUNK: usize = 64 * 1024;
+/// The longest path that is looked at.
+const PATH_MAX: usize = 4096;
+
+/// What a run promised, where, and what became of it.
+#[utoipa::path(
+    get, path = "/entities/{id}/artifacts", tag = "output",
+    params(("id" = String, Path)),
+    responses((status = 200, body = super::shapes::Artifacts))
+)]
+pub(super) async fn overview(
+    State(app): State<Shared>,
+    Path(id): Path<String>,
+    query: Query,
+) -> Result<Answer, Problem> {
+    query.only(&[])?;
+    let id = id_of(&id)?;
+    ask(&app, move |app| {
+        let stored = app.entity(id)?;
+        let view = evaluate(&stored, &Sight::past(app.now()));
+        let Artifacts { dir, contract, verification } = view.artifacts;
+        Answer::json(&Artifacts { dir, contract, verification })
+    })
+    .await
+}
+
+/// One file that a run left behind, as a download.
+#[utoipa::path(
+    get, path = "/entities/{id}/artifacts/{*path}", tag = "output",
+    params(
+        ("id" = String, Path),
+        ("path" = String, Path, description = "The path beneath the artifact directory."),
+        ("Range" = Option<String>, Header, description = "bytes=FIRST-LAST"),
+    ),
+    responses(
+        (status = 200, content_type = "application/octet-stream", body = Vec<u8>),
+        (status = 206, content_type = "application/octet-stream", body = Vec<u8>),
+    )
+)]
+pub(super) async fn file(
+    State(app): State<Shared>,
+    Path((id, path)): Path<(String, String)>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let id = id_of(&id)?;
+    let range = headers.get(header::RANGE).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let (opened, name) = ask(&app, move |app| {
+        let stored = app.entity(id)?;
+        let view = evaluate(&stored, &Sight::past(app.now()));
+        let dir = match view.artifacts.dir {
+            Some(Value::Text(dir)) => PathBuf::from(dir),
+            Some(_) | None => return Err(no_file(&path)),
+        };
+        Ok((open(&dir, &path)?, path))
+    })
+    .await?;
+    give_out(opened, &name, range.as_deref())
+}
+
+fn open(dir: &FilePath, path: &str) -> Result<Opened, Problem> {
+    let is_plain = !path.is_empty()
+        && path.len() <= PATH_MAX
+        && !path.contains(['\0', '\\'])
+        && path.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
+    if !is_plain {
+        return Err(no_file(path));
+    }
+    let root = Root::open(dir).map_err(|_| no_file(path))?;
+    root.file(FilePath::new(path)).map_err(|_| no_file(path))
+}
+
+fn no_file(path: &str) -> Problem {
+    let detail = format!("there is no file {path:?} in the artifact directory");
+    Problem::not_found(detail, "the verification of the run names the files that were found")
+}
+
+fn give_out(opened: Opened, name: &str, range: Option<&str>) -> Result<Response, Problem> {
+    let Opened { mut file, bytes: total } = opened;
+    let Part { first, end, is_partial } = part(range, total)?;
+    file.seek(SeekFrom::Start(first)).map_err(|error| Problem::unavailable(error.to_string()))?;
+    let left = end - first;
+    let chunks = futures_util::stream::unfold((file, left), |(mut file, left)| async move {
+        if left == 0 {
+            return None;
+        }
+        let read = tokio::task::spawn_blocking(move || {
+            let mut chunk = vec![0; CHUNK.min(usize::try_from(left).unwrap_or(CHUNK))];
+            let count = file.read(&mut chunk)?;
+            chunk.truncate(count);
+            Ok::<_, std::io::Error>((file, chunk))
+        });
+        match read.await {
+            Ok(Ok((_, chunk))) if chunk.is_empty() => None,
+            Ok(Ok((file, chunk))) => {
+                let left = left - chunk.len() as u64;
+                Some((Ok(bytes::Bytes::from(chunk)), (file, left)))
+            }
+            // The file cannot be read on: the connection is broken off, so that nobody takes a part for the whole.
+            Ok(Err(error)) => Some((Err(error), (empty()?, 0))),
+            Err(_) => None,
+        }
+    });
+    let name = name.rsplit('/').next().unwrap_or("artifact");
+    let mut response = download(axum::body::Body::from_stream(chunks), name);
+    response.headers_mut().insert(header::CONTENT_LENGTH, left.into());
+    if is_partial {
+        mark_partial(&mut response, first, end, total);
+        *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+    }
+    Ok(response)
+}
+
+/// A file with nothing in it, to stand in the place of one that failed.
+fn empty() -> Option<std::fs::File> {
+    std::fs::File::open("/dev/null").ok()
+}

@@ -1,0 +1,73 @@
+//! Bodies and keys of requests that change something, read strictly.
+//!
+//! Invariant: a body is JSON of at most a mebibyte and has no field that is not known. Deliberately absent: forms, which
+//! another site could send.
+
+use axum::body::Body;
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use bytes::Bytes;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::problem::Problem;
+
+/// Bytes of a body at the most.
+const BODY_MAX: usize = 1024 * 1024;
+/// Bytes of an idempotency key at the most, as the kernel has it.
+const KEY_MAX: usize = 256;
+
+/// A JSON body, and the bytes it came as.
+pub(crate) struct Json<T>(pub(crate) T, pub(crate) Bytes);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        let is_json = is(request.headers(), "application/json");
+        let bytes = whole(request.into_body(), BODY_MAX).await?;
+        if !is_json && !bytes.is_empty() {
+            return Err(Problem::wrong_media("application/json"));
+        }
+        let text: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
+        let value = serde_json::from_slice(text).map_err(|error| {
+            Problem::bad_request(error.to_string(), "GET /api/v1/openapi.json describes the body")
+        })?;
+        Ok(Self(value, bytes))
+    }
+}
+
+/// The whole body, if it is not too large.
+pub(crate) async fn whole(body: Body, limit: usize) -> Result<Bytes, Problem> {
+    axum::body::to_bytes(body, limit).await.map_err(|_| Problem::too_large(limit))
+}
+
+/// Does the body have this media type?
+pub(crate) fn is(headers: &HeaderMap, wanted: &str) -> bool {
+    let given = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
+    given.split(';').next().is_some_and(|media| media.trim().eq_ignore_ascii_case(wanted))
+}
+
+/// The key that makes a repeated request the same request.
+#[derive(Clone, Debug)]
+pub(crate) struct Key(pub(crate) Option<String>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Key {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let Some(value) = parts.headers.get("idempotency-key") else { return Ok(Self(None)) };
+        let key = value.to_str().ok().filter(|key| !key.is_empty() && key.len() <= KEY_MAX);
+        let help = format!("send from 1 to {KEY_MAX} printable characters");
+        key.map(|key| Self(Some(key.to_owned())))
+            .ok_or_else(|| Problem::bad_request("the Idempotency-Key cannot be used", help))
+    }
+}
+
+/// A record as the answer to a command.
+#[derive(Serialize, utoipa::ToSchema)]
+pub(crate) struct Recorded {
+    #[schema(value_type = super::shapes::Record)]
+    pub(crate) record: callboard_ledger::Record,
+}

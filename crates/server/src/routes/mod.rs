@@ -1,0 +1,28 @@
+//! The paths of the API, by what they are about.
+//!
+//! Invariant: a path is declared once, with its handler and its description; the router and the OpenAPI document come
+//! from the same declaration. Deliberately absent: who may use it (`access`), and judging (`engine`).
+
+mod admin;
+mod artifacts;
+mod body;
+mod commands;
+mod declared;
+mod entities;
+mod events;
+mod health;
+mod output;
+mod overview;
+mod page;
+mod range;
+mod reference;
+mod runs;
+pub(crate) mod shapes;
+
+pub(crate) use declared::api;
+pub(crate) use health::{livez, metrics, readyz};
+pub(crate) use page::docs_page;
+pub(crate) use runs::Starts;
+
+/// Entries on a page at the most.
+const PAGE_MAX: usize = 500;

@@ -1,0 +1,109 @@
+//! The whole at a glance: what needs somebody, how many stand where, and how it went lately.
+//!
+//! Invariant: the list of what needs somebody is the engine's, over what the ledger holds. Deliberately absent: severity
+//! and order of its own.
+
+use axum::extract::State;
+use callboard_engine::{Attention, Choice, attention as needed};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::PAGE_MAX;
+use crate::app::{Answer, Shared, ask};
+use crate::problem::Problem;
+use crate::query::Query;
+use crate::trends::{Bucket, Report};
+
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    attention: Attention<'a>,
+    head: u64,
+}
+
+/// What needs somebody, the most urgent and oldest first.
+#[utoipa::path(
+    get, path = "/attention", tag = "overview",
+    params(
+        ("limit" = Option<u32>, Query, description = "How many: 1 to 500, 100 unless given."),
+        ("set_aside" = Option<bool>, Query, description = "Those that were put off or dismissed too."),
+    ),
+    responses((status = 200, body = super::shapes::Attention))
+)]
+pub(super) async fn attention(State(app): State<Shared>, query: Query) -> Result<Answer, Problem> {
+    query.only(&["limit", "set_aside"])?;
+    let limit = query.number("limit", 1, PAGE_MAX)?.unwrap_or(100);
+    let choice = Choice { limit, set_aside: query.flag("set_aside")? };
+    ask(&app, move |app| {
+        let (seen, now) = (app.fleet.seen(&app.ledger)?, app.now());
+        let views = seen.views(now, &app.fleet.glance(&app.host));
+        Answer::json(&Document { attention: needed(&views, choice, now), head: seen.head })
+    })
+    .await
+}
+
+/// How many stand where.
+#[derive(Serialize, ToSchema)]
+struct CountsAnswer {
+    machines: Vec<MachineCount>,
+    live: u64,
+    ended_24h: u64,
+    legacy: u64,
+}
+
+/// How many of a kind stand where.
+#[derive(Serialize, ToSchema)]
+struct MachineCount {
+    kind: String,
+    states: Vec<StateCount>,
+}
+
+/// How many stand in a state.
+#[derive(Serialize, ToSchema)]
+struct StateCount {
+    state: String,
+    count: u64,
+}
+
+/// How many entities stand in each state of each machine.
+#[utoipa::path(get, path = "/counts", tag = "overview", responses((status = 200, body = CountsAnswer)))]
+pub(super) async fn counts(State(app): State<Shared>, query: Query) -> Result<Answer, Problem> {
+    query.only(&[])?;
+    ask(&app, |app| {
+        let machines = app.fleet.counts(&app.ledger)?.into_iter().map(|(kind, states)| {
+            let states = states.into_iter().filter(|(_, count)| *count > 0);
+            MachineCount { kind, states: states.map(|(state, count)| StateCount { state, count }).collect() }
+        });
+        let machines = machines.collect();
+        let live = app.fleet.seen(&app.ledger)?.alive().count() as u64;
+        let ended_24h = app.trends.ended_lately(&app.ledger, app.now())?;
+        Answer::json(&CountsAnswer { machines, live, ended_24h, legacy: app.ledger.legacy()? })
+    })
+    .await
+}
+
+/// How it went, by hour or by day.
+#[utoipa::path(
+    get, path = "/trends", tag = "overview",
+    params(
+        ("days" = Option<u32>, Query, description = "How far back: 1 to 31, 7 unless given."),
+        ("bucket" = Option<String>, Query, description = "hour or day; day unless given."),
+    ),
+    responses((status = 200, body = Report))
+)]
+pub(super) async fn trends(State(app): State<Shared>, query: Query) -> Result<Answer, Problem> {
+    query.only(&["days", "bucket"])?;
+    let days = query.number("days", 1, 31)?.unwrap_or(7);
+    let bucket = match query.one("bucket") {
+        None | Some("day") => Bucket::Day,
+        Some("hour") => Bucket::Hour,
+        Some(other) => {
+            return Err(Problem::bad_request(format!("unknown bucket {other:?}"), "write hour or day"));
+        }
+    };
+    ask(&app, move |app| {
+        let now = app.now();
+        Answer::json(&app.trends.report(&app.ledger, now, days as i64, bucket)?)
+    })
+    .await
+}

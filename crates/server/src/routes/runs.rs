@@ -1,0 +1,165 @@
+//! Starting runs, and running again what was run.
+//!
+//! Invariant: a run that is started here has a supervisor of its own and outlives this server. The same key is the same
+//! run: its id comes from the key, so starting it twice finds it there. Deliberately absent: how a run is started.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use axum::Extension;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use callboard_kernel::{EntityId, Moment, Value};
+use callboard_lifecycle::Kind;
+use serde::Serialize;
+use utoipa::ToSchema;
+use uuid::{Builder, NoContext, Timestamp, Uuid};
+
+use super::body::{Json, Key};
+use super::commands::Nothing;
+use super::entities::id_of;
+use crate::access::Principal;
+use crate::app::{Answer, App, Shared, ask};
+use crate::problem::Problem;
+use crate::runner::{NotStarted, RunRequest};
+
+/// What the runs with a key were asked for with, as long as this server remembers.
+#[derive(Default)]
+pub(crate) struct Starts(Mutex<HashMap<EntityId, blake3::Hash>>);
+
+/// Requests remembered at the most; beyond this, all are forgotten.
+const STARTS_MAX: usize = 10_000;
+
+impl Starts {
+    /// Is it the same request that came with this key before?
+    fn agree(&self, id: EntityId, key: &Key, digest: blake3::Hash) -> Result<(), Problem> {
+        if key.0.is_none() {
+            return Ok(());
+        }
+        let mut starts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if starts.len() >= STARTS_MAX {
+            starts.clear();
+        }
+        let known = *starts.entry(id).or_insert(digest);
+        if known == digest { Ok(()) } else { Err(Problem::key_reused()) }
+    }
+}
+
+/// The id of a run that was started.
+#[derive(Serialize, ToSchema)]
+struct Started {
+    #[schema(value_type = String)]
+    id: EntityId,
+}
+
+/// Start a run in the background.
+#[utoipa::path(
+    post, path = "/runs", tag = "commands",
+    params(("Idempotency-Key" = Option<String>, Header)),
+    request_body = RunRequest, responses((status = 201, body = Started))
+)]
+pub(super) async fn start(
+    State(app): State<Shared>,
+    Extension(who): Extension<Principal>,
+    key: Key,
+    Json(request, bytes): Json<RunRequest>,
+) -> Result<Answer, Problem> {
+    check(&request)?;
+    let digest = blake3::hash(&bytes);
+    ask(&app, move |app| {
+        let id = id_for(app, &who, "runs", &key);
+        app.starts.agree(id, &key, digest)?;
+        begin(app, id, &key, || app.runner.start(id, &request))
+    })
+    .await
+}
+
+/// Run again what was run: the same command, in the same directory, with the same options.
+#[utoipa::path(
+    post, path = "/entities/{id}/retry", tag = "commands",
+    params(("id" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
+    request_body = Nothing, responses((status = 200, body = Started), (status = 201, body = Started))
+)]
+pub(super) async fn retry(
+    State(app): State<Shared>,
+    Extension(who): Extension<Principal>,
+    Path(id): Path<String>,
+    key: Key,
+    Json(Nothing {}, _): Json<Nothing>,
+) -> Result<Answer, Problem> {
+    let repeats = id_of(&id)?;
+    ask(&app, move |app| {
+        let stored = app.entity(repeats)?;
+        let has_words = matches!(stored.entity.facts.get("dir"), Some(Value::Text(_)));
+        if repeats.kind() != Kind::Session || !has_words {
+            let help = "start it anew with POST /api/v1/runs";
+            return Err(Problem::conflict(format!("the command of {repeats} was not kept"), help));
+        }
+        let id = id_for(app, &who, "retry", &key);
+        app.starts.agree(id, &key, blake3::hash(repeats.to_string().as_bytes()))?;
+        begin(app, id, &key, || app.runner.retry(id, repeats))
+    })
+    .await
+}
+
+fn check(request: &RunRequest) -> Result<(), Problem> {
+    let unfit = |detail: &str, help: &str| Err(Problem::bad_request(detail, help));
+    if request.argv.first().is_none_or(String::is_empty) {
+        return unfit("argv is empty", "name the command and its arguments");
+    }
+    if request.argv.iter().any(|word| word.contains('\0')) {
+        return unfit("a word of argv has a NUL in it", "no program can be given one");
+    }
+    if !request.cwd.is_absolute() || !request.cwd.is_dir() {
+        return unfit("cwd is no directory of this host", "name one by its absolute path");
+    }
+    for bound in [request.timeout_s, request.idle_timeout_s].into_iter().flatten() {
+        if !(0.001..=1e9).contains(&bound) {
+            return unfit(
+                "a bound of time is out of bounds",
+                "from a millisecond to thirty years, in seconds",
+            );
+        }
+    }
+    Ok(())
+}
+
+/// A fresh id, or the one that belongs to a key of this caller.
+fn id_for(app: &App, who: &Principal, what: &str, key: &Key) -> EntityId {
+    let Some(key) = &key.0 else { return fresh(app.now()) };
+    let mut hasher = blake3::Hasher::new_derive_key("callboard 2026 run of an idempotency key");
+    for part in [what.as_bytes(), &who.mark, key.as_bytes()] {
+        hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
+    }
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+    EntityId::new(Kind::Session, Builder::from_custom_bytes(bytes).into_uuid())
+}
+
+fn fresh(now: Moment) -> EntityId {
+    let micros = u64::try_from(now.as_micros()).unwrap_or(0);
+    let nanos = u32::try_from(micros % 1_000_000 * 1000).unwrap_or(0);
+    let timestamp = Timestamp::from_unix(NoContext, micros / 1_000_000, nanos);
+    EntityId::new(Kind::Session, Uuid::new_v7(timestamp))
+}
+
+fn begin(
+    app: &App,
+    id: EntityId,
+    key: &Key,
+    start: impl FnOnce() -> Result<(), NotStarted>,
+) -> Result<Answer, Problem> {
+    let there = || Answer::with(StatusCode::OK, &Started { id });
+    if key.0.is_some() && app.ledger.entity(id)?.is_some() {
+        return there();
+    }
+    match start() {
+        Ok(()) => Answer::with(StatusCode::CREATED, &Started { id }),
+        // Of two who start the same run at once one finds it there.
+        Err(_) if key.0.is_some() && app.ledger.entity(id)?.is_some() => there(),
+        Err(NotStarted::Unfit(because)) => {
+            Err(Problem::bad_request(because, "change what is to be run, and ask again"))
+        }
+        Err(NotStarted::Failed(because)) => Err(Problem::unavailable(because)),
+    }
+}

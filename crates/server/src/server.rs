@@ -1,0 +1,233 @@
+//! The server as a whole: bound to an address, serving until it is told to stop.
+//!
+//! Invariant: it is ready when `bind` returns. Stopping it ends no run, because each has a supervisor of its own; what
+//! it knows it knows from the ledger, so it resumes where it was. Deliberately absent: reading the command line.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use callboard_engine::{Clock, Host, Reaper};
+use callboard_ledger::{Ledger, ReadError};
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{Semaphore, watch};
+
+use crate::access::{Doorman, KeyError, Keyring, Names};
+use crate::app::{App, Shared};
+use crate::feed::{self, FollowError};
+use crate::fleet::Fleet;
+use crate::listen;
+use crate::router::router;
+use crate::routes::Starts;
+use crate::runner::Runner;
+use crate::trends::Trends;
+
+/// Threads that serve connections.
+const WORKERS: usize = 2;
+/// Threads that may wait for the store.
+const WAITING_MAX: usize = 32;
+/// How often the dead are looked for.
+const REAP: Duration = Duration::from_secs(10);
+/// Threads that only wait need little.
+const STACK_BYTES: usize = 1024 * 1024;
+
+/// How a server is set up.
+pub struct Config {
+    /// Where it listens; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// Listening beyond this host was asked for by name.
+    pub allow_remote: bool,
+    /// Other names it answers to.
+    pub host_names: Vec<String>,
+    /// The store.
+    pub ledger: Ledger,
+    /// Where the tokens are kept.
+    pub state_dir: PathBuf,
+    /// The clock.
+    pub clock: Arc<dyn Clock + Send + Sync>,
+    /// Starts runs.
+    pub runner: Arc<dyn Runner>,
+    /// What a person who comes in is called in records.
+    pub operator: String,
+    /// Requests a second for each token; 0 is no limit.
+    pub rate: u32,
+    /// Streams at the most.
+    pub streams: usize,
+    /// End runs whose supervisor is dead, every ten seconds.
+    pub reap: bool,
+}
+
+/// Why a server did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The address is reachable from other hosts, and nobody said that this is meant.
+    #[error("{0} can be reached from other hosts")]
+    Remote(SocketAddr),
+    /// The address is taken, or not this host's.
+    #[error("cannot listen on {0}")]
+    Listen(SocketAddr, #[source] io::Error),
+    /// The tokens.
+    #[error(transparent)]
+    Keys(#[from] KeyError),
+    /// The store.
+    #[error("the store cannot be asked")]
+    Store(#[source] ReadError),
+    /// The threads.
+    #[error("failed to start the threads of the server")]
+    Threads(#[source] io::Error),
+}
+
+impl From<FollowError> for ServeError {
+    fn from(error: FollowError) -> Self {
+        match error {
+            FollowError::Read(cause) => Self::Store(cause),
+            FollowError::Thread(cause) => Self::Threads(cause),
+        }
+    }
+}
+
+/// A server that listens.
+pub struct Server {
+    runtime: Runtime,
+    listener: TcpListener,
+    address: SocketAddr,
+    app: Shared,
+    stop: watch::Sender<bool>,
+    feed: JoinHandle<()>,
+    reap: bool,
+}
+
+/// Tells a server to stop.
+#[derive(Clone)]
+pub struct Stopper(watch::Sender<bool>);
+
+impl Stopper {
+    /// Tells it.
+    pub fn stop(&self) {
+        self.0.send_replace(true);
+    }
+}
+
+impl Server {
+    /// Binds the address and starts following the store.
+    pub fn bind(config: Config) -> Result<Self, ServeError> {
+        let wanted = config.listen;
+        if !wanted.ip().is_loopback() && !config.allow_remote {
+            return Err(ServeError::Remote(wanted));
+        }
+        let keys = Keyring::open(&config.state_dir)?;
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(WORKERS)
+            .max_blocking_threads(WAITING_MAX)
+            .thread_stack_size(STACK_BYTES)
+            .thread_name("serve")
+            .enable_all()
+            .build()
+            .map_err(ServeError::Threads)?;
+        let bound = runtime.block_on(TcpListener::bind(wanted));
+        let listener = bound.map_err(|source| ServeError::Listen(wanted, source))?;
+        let address = listener.local_addr().map_err(|source| ServeError::Listen(wanted, source))?;
+        let (stop, stopping) = watch::channel(false);
+        let (feed, follower) = feed::follow(&config.ledger, stopping.clone())?;
+        let app = Arc::new(App {
+            ledger: config.ledger,
+            clock: config.clock,
+            host: Host::this(),
+            fleet: Fleet::default(),
+            feed,
+            trends: Trends::default(),
+            keys,
+            doorman: Doorman::new(Names::of(address, &config.host_names), config.rate),
+            runner: config.runner,
+            starts: Starts::default(),
+            operator: config.operator,
+            streams: Arc::new(Semaphore::new(config.streams)),
+            stopping,
+        });
+        Ok(Self { runtime, listener, address, app, stop, feed: follower, reap: config.reap })
+    }
+
+    /// Where it listens.
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The address of the page.
+    pub fn url(&self) -> String {
+        page(self.address)
+    }
+
+    /// A link that lets a browser in once, within a minute.
+    pub fn login(&self) -> Result<String, ServeError> {
+        Ok(format!("{}login?once={}", self.url(), self.app.keys.login_code(self.app.now())?))
+    }
+
+    /// What stops it from elsewhere.
+    pub fn stopper(&self) -> Stopper {
+        Stopper(self.stop.clone())
+    }
+
+    /// Serves until it is told to stop, by a signal or by its stopper.
+    pub fn run(self) {
+        let Self { runtime, listener, app, stop, feed, reap, .. } = self;
+        runtime.block_on(async {
+            tokio::spawn(stop_on_signal(stop));
+            if reap {
+                tokio::spawn(look_after(Arc::clone(&app)));
+            }
+            listen::serve(listener, router(Arc::clone(&app)), app.stopping.clone()).await;
+        });
+        // Whoever still waits for the store is left behind; nothing that was acknowledged depends on them.
+        runtime.shutdown_timeout(Duration::from_secs(1));
+        if feed.join().is_err() {
+            // The panic was printed when it happened; the server stops all the same.
+        }
+    }
+}
+
+/// The address of the page of a server that listens there.
+pub fn page(address: SocketAddr) -> String {
+    let port = address.port();
+    match address.ip() {
+        ip if ip.is_unspecified() => format!("http://127.0.0.1:{port}/"),
+        _ => format!("http://{address}/"),
+    }
+}
+
+async fn stop_on_signal(stop: watch::Sender<bool>) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut term), Ok(mut interrupt)) =
+        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
+        return;
+    };
+    tokio::select! {
+        _ = term.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    stop.send_replace(true);
+}
+
+/// Ends what is dead, now and then, and lets go of the supervisors that have ended.
+async fn look_after(app: Shared) {
+    let mut stopping = app.stopping.clone();
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(REAP) => {}
+            _ = stopping.wait_for(|stop| *stop) => return,
+        }
+        let app = Arc::clone(&app);
+        let looked = tokio::task::spawn_blocking(move || {
+            let (now, older_than, dry_run) = (app.now(), Duration::ZERO, false);
+            let reaper = Reaper { ledger: &app.ledger, table: &app.host, now, older_than, dry_run };
+            // A store that is away is looked at again the next time.
+            drop(reaper.reap());
+            app.runner.tidy();
+        });
+        drop(looked.await);
+    }
+}
