@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use rustix::process::{Signal, kill_process};
+use rustix::process::Signal;
 
 use crate::containment::carries;
 use crate::notify::Notice;
@@ -74,8 +74,9 @@ impl Watch<'_> {
             pty.restore();
         }
         let since = Instant::now();
-        // It cannot fail for ourselves; if it did, the run would simply go on.
-        kill_process(rustix::process::getpid(), Signal::STOP).ok();
+        // To this very thread: a signal to the process may stop another thread first, and this one would make the terminal
+        // raw again before it stands still. It cannot fail for ourselves; if it did, the run would simply go on.
+        signal_hook::low_level::raise(libc::SIGSTOP).ok();
         self.clocks.suspended_for(since.elapsed());
         if let Some(pty) = &mut self.run.outlets.pty {
             pty.make_raw();
