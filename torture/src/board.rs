@@ -71,6 +71,26 @@ impl Board {
         Ok(self.ask(&["events", "--json"])?.lines().map(str::to_owned).collect())
     }
 
+    /// Ends everybody who carries the token, and what is recorded of them: what a removed safeguard leaves behind must not
+    /// outlive the torture.
+    pub(crate) fn sweep(&self, token: &str) -> Result<()> {
+        let mut groups = std::collections::BTreeSet::new();
+        until(PATIENCE, || {
+            let holders = holders(token);
+            for holder in &holders {
+                groups.extend(group(holder.pid));
+                // One that cannot be killed is met again in the next round.
+                drop(holder.kill(token));
+            }
+            holders.is_empty().then_some(())
+        })?;
+        for group in groups {
+            // It may have been removed by somebody else.
+            drop(std::fs::remove_dir(group));
+        }
+        Self { mutant: None, ..self.clone() }.ask(&["reap"]).map(drop)
+    }
+
     /// The processes with this token that are this program.
     pub(crate) fn supervisors(&self, token: &str) -> Vec<Holder> {
         let program = std::fs::canonicalize(&self.program).unwrap_or_else(|_| self.program.clone());
@@ -122,6 +142,11 @@ pub(crate) struct Holder {
 }
 
 impl Holder {
+    /// Has it ended?
+    pub(crate) fn is_gone(&self) -> bool {
+        !is_alive(self.pid)
+    }
+
     /// Kills it, if it is still the one that carries the token; was it there?
     pub(crate) fn kill(&self, token: &str) -> Result<bool> {
         let Some(identity) = process::of(self.pid)? else { return Ok(false) };
@@ -130,26 +155,6 @@ impl Holder {
         }
         Ok(process::signal(&identity, KILL)? == Sent::Delivered)
     }
-}
-
-/// Ends everybody who carries the token, and removes the groups they were in: what a removed safeguard leaves behind must
-/// not outlive the torture.
-pub(crate) fn sweep(token: &str) -> Result<()> {
-    let mut groups = std::collections::BTreeSet::new();
-    until(PATIENCE, || {
-        let holders = holders(token);
-        for holder in &holders {
-            groups.extend(group(holder.pid));
-            // One that cannot be killed is met again in the next round.
-            drop(holder.kill(token));
-        }
-        holders.is_empty().then_some(())
-    })?;
-    for group in groups {
-        // It may have been removed by somebody else.
-        drop(std::fs::remove_dir(group));
-    }
-    Ok(())
 }
 
 /// The control group of a run that a process is in.

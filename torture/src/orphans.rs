@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::board::{self, Board, TOKEN, groups, holders};
+use crate::board::{Board, Holder, TOKEN, groups, holders, until};
 use crate::dice::Dice;
 use crate::driver::{Plan, Tally, Torture};
 use crate::scene::Scene;
@@ -107,7 +107,7 @@ fn one_round(
     }
     let outcome = lose(&board, &token, &ids, looks);
     if outcome.is_err() {
-        board::sweep(&token)?;
+        board.sweep(&token)?;
     }
     outcome
 }
@@ -121,8 +121,12 @@ fn lose(board: &Board, token: &str, ids: &[String], looks: &mut Vec<Duration>) -
     for shim in &shims {
         shim.kill(token)?;
     }
+    // A signal is sent at once; a busy machine takes its time to let the process die of it.
+    until(PATIENCE, || shims.iter().all(Holder::is_gone).then_some(()))?
+        .context("a killed process that lives")?;
+    let died = Instant::now();
     let listed = board.json(&["ps", "session", "--json"])?;
-    looks.push(killed.elapsed());
+    looks.push(died.elapsed());
     let items = listed["items"].as_array().context("a list without items")?;
     let dead = items.iter().filter(|item| item["state"]["health"] == "process_dead").count();
     if dead != ids.len() {

@@ -136,7 +136,7 @@ fn play(board: &Board, place: &Path, part: Part) -> Result<Run> {
     let is_hit = is_hit? && (part.is_detached || status.signal() == Some(SIGKILL));
     if part.is_detached {
         // The shim is nobody's child here; whoever is not hit ends by itself.
-        until(PATIENCE, || board.supervisors(&part.token).is_empty().then_some(()))?.context(what)?;
+        until(PATIENCE, || (!is_supervised(board, &part)).then_some(()))?.context(what)?;
     }
     let code = status.code().filter(|_| !part.is_detached);
     Ok(Run { part, is_hit, code })
@@ -170,15 +170,16 @@ fn await_moment(board: &Board, place: &Path, part: &Part, child: &mut Child) -> 
         Moment::Forked | Moment::Never => (0, MOMENT),
         Moment::Running { micros } | Moment::Ending { micros } => (micros, MOMENT),
     };
-    let is_over =
-        |child: &mut Child| !part.is_detached && child.try_wait().is_ok_and(|ended| ended.is_some());
+    let is_over = |child: &mut Child| {
+        child.try_wait().is_ok_and(|ended| ended.is_some())
+            && !(part.is_detached && is_supervised(board, part))
+    };
     let has_come = || match part.moment {
         Moment::Early { .. } | Moment::Never => true,
         Moment::Forked => board.supervisors(&part.token).len() < crate::board::holders(&part.token).len(),
         Moment::Running { .. } => file("there"),
-        Moment::Ending { .. } if part.act.ends.is_none() => file("there"),
-        // Not all of them get as far as to say that they are done.
-        Moment::Ending { .. } => file("bye") || (file("there") && part.act.script.contains("exit")),
+        Moment::Ending { .. } if part.act.ends.is_none() || part.act.unsaid_ms.is_some() => file("there"),
+        Moment::Ending { .. } => file("bye"),
     };
     until(patience, || (has_come() || is_over(child)).then_some(()))?;
     if matches!(part.moment, Moment::Ending { .. })
@@ -189,8 +190,13 @@ fn await_moment(board: &Board, place: &Path, part: &Part, child: &mut Child) -> 
         drop(board.ask(&["stop", "--no-wait", &id]));
     }
     // The instant of the kill is the fault itself, so this wait is not for anything.
-    std::thread::sleep(Duration::from_micros(micros));
+    let unsaid = part.act.unsaid_ms.filter(|_| matches!(part.moment, Moment::Ending { .. }));
+    std::thread::sleep(Duration::from_micros(micros + 1000 * unsaid.unwrap_or_default()));
     Ok(())
+}
+
+fn is_supervised(board: &Board, part: &Part) -> bool {
+    !board.supervisors(&part.token).is_empty()
 }
 
 fn hit(board: &Board, part: &Part, child: &mut Child) -> Result<bool> {

@@ -12,6 +12,8 @@ pub(super) struct Act {
     pub(super) script: &'static str,
     /// The reason of its own end; an act without one goes on until it is stopped.
     pub(super) ends: Option<&'static str>,
+    /// It ends without saying that it is done: so long after it has said that it is there.
+    pub(super) unsaid_ms: Option<u64>,
     /// Somebody of it can only be found in its control group.
     pub(super) hides: bool,
 }
@@ -19,13 +21,13 @@ pub(super) struct Act {
 const OK: Option<&str> = Some("run.completed.ok");
 
 const fn act(name: &'static str, script: &'static str, ends: Option<&'static str>) -> Act {
-    Act { name, options: &[], script, ends, hides: false }
+    Act { name, options: &[], script, ends, unsaid_ms: None, hides: false }
 }
 
 pub(super) const ACTS: &[Act] = &[
     act("short", "", OK),
-    act("fails", "exit 7", Some("run.failed.exit_nonzero")),
-    act("dies", "kill -SEGV $$", Some("run.failed.signal")),
+    Act { unsaid_ms: Some(0), ..act("fails", "exit 7", Some("run.failed.exit_nonzero")) },
+    Act { unsaid_ms: Some(0), ..act("dies", "kill -SEGV $$", Some("run.failed.signal")) },
     act("chatty", "head -c 300000 /dev/zero; head -c 100000 /dev/zero >&2", OK),
     act("leaves a daemon", "(setsid sleep 300 </dev/null >/dev/null 2>&1 &)", OK),
     act("leaves one that holds its output", "sleep 300 &", OK),
@@ -37,9 +39,10 @@ pub(super) const ACTS: &[Act] = &[
     Act { options: &["--contract", "contract.yaml"], ..act("is checked", "echo done > out", OK) },
     Act {
         options: &["--timeout", "150ms", "--grace", "100ms"],
+        unsaid_ms: Some(130),
         ..act("is late", "sleep 300", Some("run.timed_out.deadline"))
     },
-    act("waits", "sleep 300", None),
+    act("waits", "exec sleep 300", None),
     act("has a family", "sleep 300 & sleep 300 & (sleep 300; :) & wait", None),
     act("has a daemon", "(setsid sh -c 'sleep 300; :' </dev/null >/dev/null 2>&1 &); sleep 300", None),
     act("talks", "yes a line that comes again and again", None),

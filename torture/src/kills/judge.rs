@@ -76,7 +76,7 @@ fn one(run: &Run, records: &[Value], figures: &mut Figures) -> Result<Option<Str
         if left != Some(0) {
             bail!("the reaper says that {left:?} of its processes are left");
         }
-        figures.processes_ended += u64::from(end["reasons"][0].to_string().contains("were ended"));
+        figures.with_leftovers += u64::from(end["reasons"][0].to_string().contains("were ended"));
         return Ok(Some(id));
     }
     figures.in_time += u64::from(run.is_hit);
