@@ -74,21 +74,20 @@ impl Board {
     /// Ends everybody who carries the token, and what is recorded of them: what a removed safeguard leaves behind must not
     /// outlive the torture.
     pub(crate) fn sweep(&self, token: &str) -> Result<()> {
-        let mut groups = std::collections::BTreeSet::new();
         until(PATIENCE, || {
             let holders = holders(token);
-            for holder in &holders {
-                groups.extend(group(holder.pid));
-                // One that cannot be killed is met again in the next round.
-                drop(holder.kill(token));
-            }
+            // One that cannot be killed is met again in the next round.
+            holders.iter().for_each(|holder| drop(holder.kill(token)));
             holders.is_empty().then_some(())
         })?;
-        for group in groups {
-            // It may have been removed by somebody else.
+        let whole = Self { mutant: None, ..self.clone() };
+        whole.ask(&["reap"])?;
+        let ids = whole.events()?.iter().map(|record| entity(record)).collect::<Result<Vec<_>>>()?;
+        for group in groups(&ids) {
+            // One that is inside of another is removed with the next look, if ever there is one.
             drop(std::fs::remove_dir(group));
         }
-        Self { mutant: None, ..self.clone() }.ask(&["reap"]).map(drop)
+        Ok(())
     }
 
     /// The processes with this token that are this program.
@@ -157,12 +156,10 @@ impl Holder {
     }
 }
 
-/// The control group of a run that a process is in.
-fn group(pid: u32) -> Option<PathBuf> {
-    let groups = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
-    let name =
-        groups.lines().find_map(|line| line.rsplit('/').find(|part| part.starts_with("callboard-")))?;
-    self::groups(&[name.strip_prefix("callboard-")?.to_owned()]).into_iter().next()
+/// The entity a record is about.
+pub(crate) fn entity(record: &str) -> Result<String> {
+    let record: Value = serde_json::from_str(record).context("a record that is no JSON")?;
+    Ok(record["entity"]["id"].as_str().context("a record without an id")?.to_owned())
 }
 
 /// Everybody who carries the token in the environment or in the arguments and has not ended.

@@ -16,7 +16,7 @@ use callboard_lifecycle::session::SessionState;
 use callboard_supervisor::process::{self, Identity};
 
 use super::cast::{CONTRACT, Moment, Part, Rival};
-use crate::board::{Board, PATIENCE, TOKEN, start, until, wait};
+use crate::board::{Board, PATIENCE, TOKEN, entity, start, until, wait};
 use crate::commands::{request, session};
 use crate::dice::Dice;
 
@@ -43,6 +43,8 @@ pub(super) struct History {
     /// The run whose supervisor's pid belongs to somebody else.
     pub(super) misnamed: EntityId,
     pub(super) stranger_lives: bool,
+    /// The run that was left alone until every reaper was done, and then stopped.
+    pub(super) bystander: String,
 }
 
 /// One run, as its torturer saw it.
@@ -72,6 +74,7 @@ impl<'a> Batch<'a> {
     /// Plays all of them and reaps twice at once.
     pub(super) fn play(self) -> Result<History> {
         let Self { board, place, parts, mut stranger } = self;
+        let bystander = bystand(board)?;
         let is_over = AtomicBool::new(false);
         let (runs, seen) = std::thread::scope(|scope| {
             let reading = scope.spawn(|| read_along(board, &is_over));
@@ -88,8 +91,9 @@ impl<'a> Batch<'a> {
             let both = [0, 1].map(|_| scope.spawn(|| board.ask(&["reap"])));
             both.into_iter().try_for_each(|reaping| joined(reaping).map(drop))
         })?;
+        board.ask(&["stop", &bystander])?;
         let stranger_lives = stranger.lives();
-        Ok(History { runs, seen, misnamed: stranger.run, stranger_lives })
+        Ok(History { runs, seen, misnamed: stranger.run, stranger_lives, bystander })
     }
 }
 
@@ -227,7 +231,15 @@ fn id_of(board: &Board, part: &Part) -> Result<Option<String>> {
     let records = board.events()?;
     let title = format!("\"title\":\"{}\"", part.token);
     let created = records.iter().find(|record| record.contains(&title));
-    created.map(|record| super::judge::entity(record)).transpose()
+    created.map(|record| entity(record)).transpose()
+}
+
+/// Starts a run in the background that nobody touches.
+fn bystand(board: &Board) -> Result<String> {
+    let mut command = board.command(&["run", "--detach", "--", "sleep", "600"]);
+    command.env(TOKEN, format!("kills-{}-bystander", std::process::id())).stderr(Stdio::null());
+    let output = command.output().context("failed to start the program")?;
+    Ok(String::from_utf8(output.stdout)?.trim_end().to_owned())
 }
 
 /// Does the program hold its runs in control groups here?

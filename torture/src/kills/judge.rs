@@ -28,11 +28,15 @@ pub(super) fn all(board: &Board, history: &History, figures: &mut Figures) -> Re
     }
     let misnamed = history.misnamed.to_string();
     ended(&misnamed, &records).context("the run whose supervisor's pid belongs to somebody else")?;
+    let spared = ended(&history.bystander, &records).context("the run that nobody touched")?;
+    if spared["reasons"][0]["code"] != STOPPED {
+        bail!("the run that nobody touched was ended before it was stopped: {spared}");
+    }
     if !history.stranger_lives {
         bail!("the stranger with the supervisor's pid was ended");
     }
     nobody_left(history)?;
-    ids.push(misnamed);
+    ids.extend([misnamed, history.bystander.clone()]);
     if let Some(group) = groups(&ids).first() {
         bail!("the control group {} is left", group.display());
     }
@@ -115,10 +119,4 @@ fn nobody_left(history: &History) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// The entity a record is about.
-pub(super) fn entity(record: &str) -> Result<String> {
-    let record: Value = serde_json::from_str(record).context("a record that is no JSON")?;
-    Ok(record["entity"]["id"].as_str().context("a record without an id")?.to_owned())
 }
