@@ -10,7 +10,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, ffi};
+use rusqlite::{Connection, ErrorCode, ffi};
 
 use super::connect::{Place, settle};
 use crate::error::OpenError;
@@ -21,6 +21,8 @@ pub(crate) struct Presence(#[expect(dead_code, reason = "held until it is droppe
 
 /// Between two looks at a lock that somebody else has alone; settling takes about as long.
 const PAUSE: Duration = Duration::from_millis(2);
+/// How long a reader that is not ours is waited for.
+const SETTLE_WAIT: Duration = Duration::from_millis(100);
 
 impl Place {
     /// Opens the store for writing, and settles what an earlier process may have left behind if nobody else is there.
@@ -50,10 +52,18 @@ impl Place {
     /// A WAL with something in it, though nobody has the store open, was left by a process that did not close it.
     fn settle_what_was_left(&self, connection: &Connection) -> Result<(), rusqlite::Error> {
         let frames: i64 = connection.query_row("PRAGMA wal_checkpoint(NOOP)", [], |row| row.get(1))?;
-        if frames > 0 && !mutant::removed("settle_on_opening") {
-            settle(connection)?;
+        if frames == 0 || mutant::removed("settle_on_opening") {
+            return Ok(());
         }
-        Ok(())
+        connection.busy_timeout(SETTLE_WAIT)?;
+        let settled = settle(connection);
+        connection.busy_timeout(self.busy_wait)?;
+        match settled {
+            // A program that is not ours reads an old snapshot and keeps the WAL. It must not keep everybody out: what can
+            // be read stays readable, and the next who comes alone settles it.
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(()),
+            settled => settled,
+        }
     }
 
     /// Waits while somebody else settles, and not for ever.
