@@ -97,7 +97,7 @@ fn text(screen: &Screen, view: &View<'_>, records: &[Record], depth: Depth) -> S
         text.extend(detail(record, depth).iter().map(|said| screen.said(said)));
     }
     if depth == Depth::Reasons {
-        let hint = screen.hint(&format!("every fact that was recorded: callboard why {} --facts", view.id));
+        let hint = screen.hint(&format!("with its facts: callboard why {} --facts", view.id));
         text += if hint.is_empty() { "" } else { "\n" };
         text += &hint;
     }
