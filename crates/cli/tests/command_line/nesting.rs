@@ -1,9 +1,11 @@
 //! Runs inside of runs: in the foreground they belong together, in the background they do not.
 
+use callboard_kernel::Facts;
+use callboard_lifecycle::session::SessionState;
 use serde_json::{Value, json};
 
 use crate::runs::{CALLBOARD, detached, reason, send, supervisor, titled, until, view};
-use crate::shelf::Shelf;
+use crate::shelf::{Shelf, begin, record, session};
 
 fn running(shelf: &Shelf, title: &str) -> Value {
     until(title, || titled(shelf, title).filter(|view| view["state"]["lifecycle"] == "running"))
@@ -20,6 +22,28 @@ fn stopping_a_run_stops_the_run_inside_of_it_for_that_reason() {
     assert_eq!(reason(&inner), "run.cancelled.parent", "{}", inner["state"]);
     assert!(inner["state"]["reasons"][0]["message"].as_str().unwrap().contains(&outer), "{}", inner["state"]);
     assert_eq!(reason(&view(&shelf, &outer)), "run.cancelled.operator");
+}
+
+#[test]
+fn a_command_that_a_stop_ends_before_its_supervisor_hears_of_it_was_stopped() {
+    let wish = Facts::none().with("cause", "operator").with("by", "ann").with("at", "2025-03-01T12:00:01Z");
+    let wished = Facts::none().with("stop_wish", callboard_kernel::Value::Map(wish));
+    let rows = [
+        (wished.clone(), "TERM", "run.cancelled.parent", 143),
+        (wished.clone(), "KILL", "run.cancelled.parent", 143),
+        (wished, "SEGV", "run.failed.signal", 139),
+        (Facts::none(), "TERM", "run.failed.signal", 143),
+    ];
+    for (facts, signal, expected, code) in rows {
+        let shelf = Shelf::empty();
+        let outer = session(1).to_string();
+        drop(record(&shelf.ledger(), session(1), 0, begin(SessionState::Pending, facts)));
+        let script = format!("kill -{signal} $$");
+        let arguments = ["run", "--parent", &outer, "--title", "inner", "--", "sh", "-c", &script];
+        assert_eq!(shelf.run(&arguments).code, Some(code), "{signal}");
+        let inner = titled(&shelf, "inner").unwrap();
+        assert_eq!(reason(&inner), expected, "{signal}: {}", inner["state"]);
+    }
 }
 
 /// Starts an outer run that puts an inner one in the background; the id of the outer one, and the inner run.

@@ -147,7 +147,8 @@ fn watch(
     recorder: &mut Recorder<'_>,
 ) -> Result<Ended, RunError> {
     let mut watching = Watching::new(recorder, begun, order.program, order.parent);
-    let end = running.watch(&mut watching);
+    let mut end = running.watch(&mut watching);
+    end.cause = watching.attributed(end.cause, &end.how);
     let (summary, known, asked_by, last_words) = watching.finish();
     let verified = verification(order, recorder);
     let ending = named(&end, asked_by, &summary, verified.as_ref(), &last_words);

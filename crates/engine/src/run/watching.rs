@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use callboard_agents::{Program, Reader, Signal, Summary, WaitingFor};
 use callboard_kernel::{EntityId, Facts, Moment, Order, Transition, Value};
-use callboard_supervisor::{Answer, Caught, Notification, Observer, StopCause, Stream, process};
+use callboard_supervisor::{Answer, Caught, Cause, How, Notification, Observer, StopCause, Stream, process};
 
 use super::recorder::Recorder;
 use crate::host::identity;
@@ -26,6 +26,8 @@ const LEASE: Duration = Duration::from_secs(60);
 const LEASE_RENEWAL: Duration = Duration::from_secs(20);
 /// After how long a store that is not needed is let go.
 const REST: Duration = Duration::from_secs(1);
+/// The signals that a stop sends: HUP, INT, KILL and TERM.
+const STOPS: [i32; 4] = [1, 2, 9, 15];
 /// How much of the end of stderr is kept for whoever asks why.
 const LAST_WORDS: usize = 2048;
 
@@ -148,6 +150,18 @@ impl<'a, 'b> Watching<'a, 'b> {
         let life = self.life_due.filter(|_| self.lived);
         let begun = self.begun.as_ref().map(|(at, _)| *at);
         [begun, changed, life, self.lease_due, self.rest_due]
+    }
+
+    /// Whose doing an end was. A stop reaches a whole tree at once, so the command may be gone before its supervisor
+    /// has heard of the stop: a signal that ends it while a stop is wished for is that stop.
+    pub(crate) fn attributed(&mut self, cause: Cause, how: &How) -> Cause {
+        match (&cause, how) {
+            (Cause::OfItself, How::Signaled { signal, .. }) if STOPS.contains(signal) => match self.behalf() {
+                StopCause::Terminate => cause,
+                known => Cause::Stopped(known),
+            },
+            _ => cause,
+        }
     }
 
     /// On whose behalf the supervisor is told to terminate: a recorded wish, a parent that ends, or nobody known.
