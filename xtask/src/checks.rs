@@ -49,6 +49,7 @@ pub(crate) const STEPS: &[Step] = &[
         name: "mutants",
         work: Work::WithServer(&["run", "--quiet", "--locked", "-p", "callboard-torture", "--", "mutants"]),
     },
+    Step { name: "demo", work: Work::Cargo(&["run", "--quiet", "--locked", "--", "demo", "--once"]) },
     Step { name: "nextest", work: Work::Nextest(&["nextest", "run", "--workspace", "--locked"]) },
 ];
 

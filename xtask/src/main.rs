@@ -25,7 +25,7 @@ const USAGE: &str = "\
 Usage: cargo xtask <command>
 
   test              run every check, stop at the first that fails
-  test <check>      run one of them: fmt, clippy, tidy, generated, doc, torture, mutants, nextest
+  test <check>      run one of them: fmt, clippy, tidy, generated, doc, torture, mutants, demo, nextest
   tidy              check the rules that rustc and clippy cannot know
   generate          write the generated files
   generate --check  fail if a generated file is not what would be written

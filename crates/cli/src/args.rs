@@ -9,6 +9,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use crate::commands::attention::AttentionArgs;
 use crate::commands::completions::CompletionsArgs;
 use crate::commands::create::CreateArgs;
+use crate::commands::demo::DemoArgs;
 use crate::commands::derive::DeriveArgs;
 use crate::commands::doctor::DoctorArgs;
 use crate::commands::events::EventsArgs;
@@ -75,6 +76,7 @@ enum Command {
     Doctor(DoctorArgs),
     Serve(ServeArgs),
     Token(TokenArgs),
+    Demo(DemoArgs),
     Verify(VerifyArgs),
     Store(StoreArgs),
     Create(CreateArgs),
@@ -120,6 +122,7 @@ impl Cli {
             Command::Doctor(args) => args.run(&screen, &store),
             Command::Serve(args) => args.run(&screen, &store),
             Command::Token(args) => args.run(&screen, &store),
+            Command::Demo(args) => args.run(&screen),
             Command::Verify(args) => args.run(&screen, &store),
             Command::Store(args) => args.run(&screen, &store),
             Command::Create(args) => args.run(&screen, &store),

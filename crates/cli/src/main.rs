@@ -10,6 +10,7 @@ mod clock;
 mod closing;
 mod commands;
 mod config;
+mod demo;
 mod derivation;
 mod detaching;
 mod doctor;

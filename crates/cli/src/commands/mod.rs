@@ -6,6 +6,7 @@
 pub(crate) mod attention;
 pub(crate) mod completions;
 pub(crate) mod create;
+pub(crate) mod demo;
 pub(crate) mod derive;
 pub(crate) mod doctor;
 pub(crate) mod events;

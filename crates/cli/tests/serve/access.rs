@@ -1,0 +1,238 @@
+//! Access: who is let in, what each may do, and what keeps strangers out.
+
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::json;
+
+use crate::host::{Host, callboard};
+use crate::wire::status;
+
+/// What each path is for, written down once more: a path that is not here fails the test.
+const TABLE: &[(&str, &str, &str)] = &[
+    ("get", "/api/v1/entities", "look"),
+    ("get", "/api/v1/entities/{id}", "look own"),
+    ("get", "/api/v1/entities/{id}/records", "look own"),
+    ("get", "/api/v1/entities/{id}/children", "look"),
+    ("get", "/api/v1/entities/{id}/output", "look own"),
+    ("get", "/api/v1/entities/{id}/output/{stream}", "look own"),
+    ("get", "/api/v1/entities/{id}/artifacts", "look"),
+    ("get", "/api/v1/entities/{id}/artifacts/{path}", "look"),
+    ("get", "/api/v1/entities/{id}/events", "look own"),
+    ("post", "/api/v1/entities/{id}/transition", "act"),
+    ("post", "/api/v1/entities/{id}/stop", "act"),
+    ("post", "/api/v1/entities/{id}/retry", "act"),
+    ("post", "/api/v1/entities/{id}/snooze", "act"),
+    ("post", "/api/v1/entities/{id}/dismiss", "act"),
+    ("post", "/api/v1/entities/{id}/undo", "act"),
+    ("post", "/api/v1/entities/{id}/notes", "speak own"),
+    ("post", "/api/v1/entities/{id}/heartbeat", "speak own"),
+    ("post", "/api/v1/runs", "act"),
+    ("get", "/api/v1/attention", "look"),
+    ("get", "/api/v1/machines", "look"),
+    ("get", "/api/v1/reasons", "look"),
+    ("get", "/api/v1/vocabulary", "look"),
+    ("get", "/api/v1/counts", "look"),
+    ("get", "/api/v1/trends", "look"),
+    ("get", "/api/v1/events", "look"),
+    ("get", "/api/v1/health", "look"),
+    ("get", "/api/v1/admin/info", "look"),
+    ("get", "/api/v1/admin/export", "look"),
+    ("post", "/api/v1/admin/reap", "act"),
+    ("post", "/api/v1/admin/verify", "act"),
+    ("post", "/api/v1/admin/vacuum", "act"),
+    ("post", "/api/v1/admin/checkpoint", "act"),
+    ("post", "/api/v1/admin/import-legacy", "act"),
+];
+
+#[test]
+fn every_path_opens_for_whom_it_should_and_for_nobody_else() {
+    let host = Host::start();
+    let run = |title: &str| host.callboard(&["run", "--detach", "--title", title, "--", "sleep", "100"]);
+    let (own, other) = (run("own"), run("other"));
+    let token = |words: &[&str]| host.callboard(&[&["token", "create", "--scope"], words].concat());
+    let viewer = token(&["viewer"]);
+    let (agent, stranger) = (token(&["agent", "--run", &own]), token(&["agent", "--run", &other]));
+    let document = host.get("/api/v1/openapi.json").ok();
+    let ask = |method: &str, path: &str, token: Option<&str>| {
+        let path = path.replace("{id}", &own).replace("{stream}", "stdout").replace("{path}", "a");
+        let bearer = token.map_or_else(String::new, |token| host.bearer(token));
+        // A body that no path takes, so that nothing is done where somebody may.
+        let body = "[]";
+        let request = format!(
+            "{} {path} HTTP/1.1\r\nHost: {}\r\n{bearer}Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{body}",
+            method.to_uppercase(),
+            host.address
+        );
+        status(host.address, &request)
+    };
+    let mut asked = 0;
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for method in methods.as_object().unwrap().keys() {
+            let row = TABLE.iter().find(|(its, pattern, _)| its == method && pattern == path);
+            let Some((_, _, needs)) = row else { panic!("{method} {path} has no row in the table") };
+            let is_let_in = |token: &str| !matches!(ask(method, path, Some(token)), 401 | 403);
+            assert_eq!(ask(method, path, None), 401, "{method} {path} without a token");
+            assert_eq!(ask(method, path, Some("cb_adm_0000")), 401, "{method} {path} with a made-up token");
+            if path != "/api/v1/admin/vacuum" && path != "/api/v1/admin/verify" {
+                assert!(is_let_in(&host.token), "{method} {path} as an operator");
+            }
+            assert_eq!(is_let_in(&viewer), needs.starts_with("look"), "{method} {path} as a viewer");
+            assert_eq!(is_let_in(&agent), needs.ends_with("own"), "{method} {path} as the agent");
+            assert_eq!(ask(method, path, Some(&stranger)), 403, "{method} {path} as another agent");
+            asked += 1;
+        }
+    }
+    assert_eq!(asked, TABLE.len());
+    host.callboard(&["stop", "--now", &own]);
+    assert_eq!(ask("get", "/api/v1/entities/{id}", Some(&agent)), 401, "the token ended with its run");
+    assert_eq!(
+        status(
+            host.address,
+            &format!("GET /api/v1/counts?token={} HTTP/1.1\r\nHost: {}\r\n\r\n", host.token, host.address)
+        ),
+        401
+    );
+}
+
+#[test]
+fn what_an_agent_says_is_recorded_as_the_agents() {
+    let host = Host::start();
+    let run = host.callboard(&["run", "--detach", "--", "sleep", "100"]);
+    let token = host.callboard(&["token", "create", "--scope", "agent", "--run", &run]);
+    let beat = host
+        .post_as(
+            &token,
+            &format!("/api/v1/entities/{run}/heartbeat"),
+            &json!({"status": "reading", "progress": true}),
+            None,
+        )
+        .ok();
+    assert_eq!(
+        (&beat["record"]["actor"]["type"], &beat["record"]["actor"]["id"]),
+        (&"agent".into(), &run.as_str().into())
+    );
+    let note = host
+        .post_as(&token, &format!("/api/v1/entities/{run}/notes"), &json!({"text": "approved by me"}), None)
+        .ok();
+    assert_eq!(
+        (&note["record"]["data"]["said"], &note["record"]["reasons"]),
+        (&"approved by me".into(), &json!([]))
+    );
+}
+
+#[test]
+fn a_forged_host_or_origin_gets_nothing() {
+    let host = Host::start();
+    let port = host.address.port();
+    let hosts = [
+        format!("127.0.0.1:{port}"),
+        format!("localhost:{port}"),
+        format!("[::1]:{port}"),
+        "evil.example".to_owned(),
+        format!("evil.example:{port}"),
+        "localhost".to_owned(),
+        format!("127.0.0.1:{port}.evil.example"),
+        String::new(),
+    ];
+    let origins = [
+        None,
+        Some("same"),
+        Some("null"),
+        Some("http://evil.example"),
+        Some("https://127.0.0.1.evil.example"),
+        Some("file://"),
+    ];
+    let sites = [None, Some("same-origin"), Some("none"), Some("cross-site"), Some("same-site")];
+    for (at, name) in hosts.iter().enumerate() {
+        for origin in origins {
+            for site in sites {
+                for method in ["GET", "POST"] {
+                    let mut headers = format!(
+                        "{}Host: {name}\r\nContent-Type: application/json\r\n",
+                        host.bearer(&host.token)
+                    );
+                    if let Some(origin) = origin {
+                        let origin =
+                            if origin == "same" { format!("http://{name}") } else { origin.to_owned() };
+                        headers += &format!("Origin: {origin}\r\n");
+                    }
+                    if let Some(site) = site {
+                        headers += &format!("Sec-Fetch-Site: {site}\r\n");
+                    }
+                    let path = if method == "GET" { "/api/v1/counts" } else { "/api/v1/admin/checkpoint" };
+                    let reply = host.send(method, path, &headers, if method == "GET" { "" } else { "{}" });
+                    let foreign = matches!(origin, Some(origin) if origin != "same")
+                        || (method == "POST" && matches!(site, Some("cross-site" | "same-site")));
+                    let expected = if at >= 3 {
+                        421
+                    } else if foreign {
+                        403
+                    } else {
+                        200
+                    };
+                    assert_eq!(reply.status, expected, "{method} {headers}");
+                    assert_eq!(reply.header("access-control-allow-origin"), None);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_browser_comes_in_once_by_a_link_and_stays_in_over_a_restart() {
+    let mut host = Host::start();
+    let path = host.login.split_once("/login").map(|(_, rest)| format!("/login{rest}")).unwrap();
+    let look = format!("HEAD {path} HTTP/1.1\r\nHost: {}\r\n\r\n", host.address);
+    assert_eq!(status(host.address, &look), 401, "a look at the head uses nothing up");
+    let reply = host.send("GET", &path, "", "");
+    assert_eq!((reply.status, reply.header("location")), (303, Some("/")));
+    let cookie = reply.header("set-cookie").unwrap().to_owned();
+    for word in ["HttpOnly", "SameSite=Strict", "Path=/"] {
+        assert!(cookie.contains(word), "{cookie}");
+    }
+    assert!(!cookie.contains(&host.token));
+    let cookie = format!("Cookie: other=1; {}\r\n", cookie.split(';').next().unwrap());
+    assert_eq!(host.send("GET", "/api/v1/counts", &cookie, "").status, 200);
+    assert_eq!(host.send("GET", &path, "", "").status, 401, "the link was used");
+    host.kill_and_restart();
+    assert_eq!(host.send("GET", "/api/v1/counts", &cookie, "").status, 200, "the cookie is still good");
+    assert_eq!(
+        host.send("GET", "/api/v1/counts", &cookie.replace("callboard_", "callboard"), "").status,
+        401
+    );
+    let address = host.address.to_string();
+    let link = host.callboard(&["token", "link", "--listen", &address]);
+    let path = link.split_once("/login").map(|(_, rest)| format!("/login{rest}")).unwrap();
+    assert_eq!(host.send("GET", &path, "", "").status, 303);
+    let reply = host.get("/api/v1/counts");
+    for name in ["x-content-type-options", "referrer-policy", "content-security-policy"] {
+        assert!(reply.header(name).is_some(), "{name}");
+    }
+}
+
+#[test]
+fn a_token_that_asks_too_often_waits_and_others_do_not() {
+    let host = Host::start_with(&["--rate", "20"]);
+    let viewer = host.callboard(&["token", "create", "--scope", "viewer"]);
+    let statuses: Vec<u16> = (0..60).map(|_| host.get("/api/v1/reasons").status).collect();
+    assert!(statuses.contains(&429) && statuses[..10].iter().all(|status| *status == 200), "{statuses:?}");
+    let refused = (0..60).map(|_| host.get("/api/v1/reasons")).find(|reply| reply.status == 429).unwrap();
+    assert!(refused.header("retry-after").is_some());
+    assert_eq!(host.send("GET", "/api/v1/reasons", &host.bearer(&viewer), "").status, 200);
+}
+
+#[test]
+fn it_does_not_listen_to_others_by_mistake_nor_with_a_token_that_others_can_read() {
+    let host = Host::start();
+    let output = callboard(&host.store(), &["serve", "--listen", "0.0.0.0:0"]).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("--allow-remote") && told.contains("encrypted"), "{told}");
+    let file = host.dir.path().join("store/operator.token");
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let output = callboard(&host.store(), &["serve", "--listen", "127.0.0.1:0"]).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && told.contains("chmod 600"), "{told}");
+    assert!(!told.contains("cb_adm_"), "a token is never told");
+}

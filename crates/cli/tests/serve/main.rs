@@ -1,0 +1,11 @@
+//! Drives the real server over a real socket: what it answers, whom it lets in, and what it survives.
+
+#![cfg(test)]
+
+mod access;
+mod commands;
+mod faults;
+mod feed;
+mod host;
+mod looks;
+mod wire;
