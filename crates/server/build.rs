@@ -18,6 +18,10 @@ const SOURCES: [&str; 7] =
 fn main() -> Result<()> {
     let web = Path::new(&std::env::var("CARGO_MANIFEST_DIR")?).join("../../web");
     println!("cargo:rerun-if-env-changed=CALLBOARD_WITHOUT_WEB");
+    // Cargo runs this again only for what is named here, and for what is not there at every build; so a checkout without
+    // the dashboard is looked at again when anything about its dependencies changes.
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed=../../Cargo.lock");
     for source in SOURCES.iter().chain(&["dist"]) {
         let path = web.join(source);
         if path.exists() {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use callboard_engine::{Clock, Host};
 use callboard_kernel::{EntityId, Moment};
 use callboard_ledger::{Ledger, Stored};
@@ -17,7 +18,7 @@ use crate::access::{Doorman, Keyring};
 use crate::feed::Feed;
 use crate::fleet::Fleet;
 use crate::problem::Problem;
-use crate::routes::Starts;
+use crate::routes::{Latest, Starts};
 use crate::runner::Runner;
 use crate::trends::Trends;
 
@@ -33,6 +34,7 @@ pub(crate) struct App {
     pub(crate) doorman: Doorman,
     pub(crate) runner: Arc<dyn Runner>,
     pub(crate) starts: Starts,
+    pub(crate) latest: Latest,
     /// What a person who comes in through this server is called in records.
     pub(crate) operator: String,
     /// One permit a stream.
@@ -75,8 +77,9 @@ pub(crate) async fn ask<T: Send + 'static>(
     }
 }
 
-/// A JSON document as an answer.
-pub(crate) struct Answer(StatusCode, Vec<u8>);
+/// A JSON document as an answer; copies share its bytes.
+#[derive(Clone)]
+pub(crate) struct Answer(StatusCode, Bytes);
 
 impl Answer {
     pub(crate) fn json(document: &impl Serialize) -> Result<Self, Problem> {
@@ -86,7 +89,7 @@ impl Answer {
     pub(crate) fn with(status: StatusCode, document: &impl Serialize) -> Result<Self, Problem> {
         let bytes = serde_json::to_vec(document)
             .map_err(|error| Problem::internal(format!("an answer cannot be written: {error}")))?;
-        Ok(Self(status, bytes))
+        Ok(Self(status, bytes.into()))
     }
 }
 

@@ -82,3 +82,41 @@ fn media(name: &str) -> &'static str {
         _ => "application/octet-stream",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCRIPT: File =
+        File { name: "assets/a-1.js", etag: "\"1\"", bytes: b"plain", br: Some(b"br"), gz: Some(b"gz") };
+
+    fn asked(file: &File, pairs: &[(header::HeaderName, &'static str)]) -> Response {
+        let headers = pairs.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value)));
+        answer(file, &headers.collect())
+    }
+
+    #[test]
+    fn a_file_is_packed_as_the_browser_wishes() {
+        let coding = |accepted| {
+            let response = asked(&SCRIPT, &[(header::ACCEPT_ENCODING, accepted)]);
+            response.headers().get(header::CONTENT_ENCODING).map(|value| value.as_bytes().to_vec())
+        };
+        assert_eq!(coding("gzip, deflate, br"), Some(b"br".to_vec()));
+        assert_eq!(coding("gzip;q=0.5, br;q=0"), Some(b"gzip".to_vec()));
+        assert_eq!(coding("identity"), None);
+        assert_eq!(coding("brotli"), None);
+    }
+
+    #[test]
+    fn hashed_names_are_kept_for_ever_and_the_page_is_asked_for() {
+        let kept =
+            |file: &File| asked(file, &[]).headers()[header::CACHE_CONTROL].to_str().unwrap().to_owned();
+        assert!(kept(&SCRIPT).contains("immutable"));
+        assert_eq!(kept(&File { name: "index.html", ..SCRIPT }), "no-cache");
+        assert_eq!(
+            asked(&SCRIPT, &[(header::IF_NONE_MATCH, "\"0\", \"1\"")]).status(),
+            StatusCode::NOT_MODIFIED
+        );
+        assert_eq!(asked(&SCRIPT, &[(header::IF_NONE_MATCH, "\"2\"")]).status(), StatusCode::OK);
+    }
+}

@@ -170,8 +170,9 @@ pub(super) async fn raw(
         }
         let total = bytes.len() as u64;
         let Part { first, end, is_partial } = part(range.as_deref(), total)?;
-        let body = bytes[first as usize..end as usize].to_vec();
-        let mut response = super::range::download(body, &format!("{id}.{}", name(wanted)));
+        bytes.truncate(usize::try_from(end).unwrap_or(usize::MAX));
+        bytes.drain(..usize::try_from(first).unwrap_or(0));
+        let mut response = super::range::download(bytes, &format!("{id}.{}", name(wanted)));
         if is_partial {
             super::range::mark_partial(&mut response, first, end, total);
             *response.status_mut() = StatusCode::PARTIAL_CONTENT;

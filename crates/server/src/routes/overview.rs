@@ -3,6 +3,9 @@
 //! Invariant: the list of what needs somebody is the engine's, over what the ledger holds. Deliberately absent: severity
 //! and order of its own.
 
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
 use axum::extract::State;
 use callboard_engine::{Attention, Choice, attention as needed};
 use serde::Serialize;
@@ -35,11 +38,46 @@ pub(super) async fn attention(State(app): State<Shared>, query: Query) -> Result
     let limit = query.number("limit", 1, PAGE_MAX)?.unwrap_or(100);
     let choice = Choice { limit, set_aside: query.flag("set_aside")? };
     ask(&app, move |app| {
-        let (seen, now) = (app.fleet.seen(&app.ledger)?, app.now());
-        let views = seen.views(now, &app.fleet.glance(&app.host));
-        Answer::json(&Document { attention: needed(&views, choice, now), head: seen.head })
+        let seen = app.fleet.seen(&app.ledger)?;
+        app.latest.answer((seen.head, choice.limit, choice.set_aside), || {
+            let now = app.now();
+            let views = seen.views(now, &app.fleet.glance(&app.host));
+            Answer::json(&Document { attention: needed(&views, choice, now), head: seen.head })
+        })
     })
     .await
+}
+
+/// The newest answer about what needs somebody: many who ask the same at the same time are told the same.
+///
+/// It is given out again only while nothing was recorded, and for no longer than a moment, because health changes though
+/// nobody writes.
+#[derive(Default)]
+pub(crate) struct Latest(Mutex<Option<(Asked, Instant, Answer)>>);
+
+/// Up to which record, how many at the most, and whether those that were put off too.
+type Asked = (u64, usize, bool);
+
+/// How long an answer is given out again.
+const MOMENT: Duration = Duration::from_millis(250);
+
+impl Latest {
+    fn answer(
+        &self,
+        asked: Asked,
+        make: impl FnOnce() -> Result<Answer, Problem>,
+    ) -> Result<Answer, Problem> {
+        let mut latest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((same, at, answer)) = &*latest
+            && *same == asked
+            && at.elapsed() < MOMENT
+        {
+            return Ok(answer.clone());
+        }
+        let answer = make()?;
+        *latest = Some((asked, Instant::now(), answer.clone()));
+        Ok(answer)
+    }
 }
 
 /// How many stand where.
