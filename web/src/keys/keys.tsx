@@ -1,0 +1,77 @@
+// Keys. A page says which keys it knows while it is shown; `?` lists exactly those.
+//
+// Invariant: a key never acts while somebody types, and never with a modifier, so the browser's own keys stay what they are.
+import { useEffect, useRef, useSyncExternalStore } from "react";
+
+export interface Key {
+  /** One key ("j"), or two in a row ("g a"). */
+  keys: string;
+  does: string;
+  run: () => void;
+}
+
+const SEQUENCE_MS = 1200;
+
+const layers: { current: Key[] }[] = [];
+const listeners = new Set<() => void>();
+let listed: Key[] = [];
+let pending: { key: string; at: number } | null = null;
+
+function changed(): void {
+  listed = layers.flatMap((layer) => layer.current);
+  for (const listener of listeners) listener();
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
+}
+
+/** The order a key event gives, given the key before it; the newest layer wins. */
+export function handle(event: KeyboardEvent): void {
+  if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey) return;
+  if (isTyping(event.target) && event.key !== "Escape") return;
+  const first = pending && event.timeStamp - pending.at < SEQUENCE_MS ? pending.key : null;
+  pending = null;
+  const find = (keys: string) => listed.findLast((one) => one.keys === keys);
+  const found = (first && find(`${first} ${event.key}`)) || find(event.key);
+  // Enter and space on a button or link belong to it.
+  const isOwn = event.target instanceof HTMLElement && event.target.closest("button, a, summary") !== null;
+  if (found && !(isOwn && (event.key === "Enter" || event.key === " "))) {
+    event.preventDefault();
+    found.run();
+  } else if (listed.some((one) => one.keys.startsWith(`${event.key} `))) {
+    pending = { key: event.key, at: event.timeStamp };
+  }
+}
+
+if (typeof window !== "undefined") window.addEventListener("keydown", handle);
+
+/** Knows these keys while the component is shown. */
+export function useKeys(keys: Key[]): void {
+  const layer = useRef({ current: keys });
+  layer.current.current = keys;
+  useEffect(() => {
+    const mine = layer.current;
+    layers.push(mine);
+    changed();
+    return () => {
+      layers.splice(layers.indexOf(mine), 1);
+      changed();
+    };
+  }, []);
+  // The functions of the newest rendering are the ones that count.
+  useEffect(() => {
+    listed = layers.flatMap((one) => one.current);
+  });
+}
+
+export function useListedKeys(): Key[] {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    () => listed,
+  );
+}
