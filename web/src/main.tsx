@@ -9,8 +9,17 @@ import "./parts.css";
 
 const board = new Board();
 window.addEventListener("online", () => board.feed.nudge());
+/** A tab that nobody has looked at for this long gives its connection back; it still asks for attention now and then. */
+const UNSEEN_MS = 300_000;
+let unseen: ReturnType<typeof setTimeout> | undefined;
 document.addEventListener("visibilitychange", () => {
-  if (!document.hidden) board.feed.nudge();
+  clearTimeout(unseen);
+  if (document.hidden) {
+    unseen = setTimeout(() => board.feed.pause(), UNSEEN_MS);
+  } else {
+    board.feed.resume();
+    board.feed.nudge();
+  }
 });
 
 const root = document.getElementById("root");

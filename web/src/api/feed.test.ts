@@ -95,6 +95,21 @@ describe("feed", () => {
     expect(server.asked.length).toBe(2);
   });
 
+  it("gives its connection back while it is paused, and loses nothing", async () => {
+    feed.start(10);
+    await pass(0);
+    server.record(11);
+    await pass(0);
+    feed.pause();
+    await pass(600_000);
+    expect(server.asked).toEqual(["10"]);
+    feed.resume();
+    await pass(0);
+    expect(server.asked).toEqual(["10", "11"]);
+    expect(feed.state.name).toBe("live");
+    expect(backs).toBe(1);
+  });
+
   it("stops asking when it is refused", async () => {
     server.status = 401;
     feed.start(0);

@@ -28,6 +28,7 @@ export class Feed {
   #last: number | null = null;
   #head = 0;
   #attempt = 0;
+  #isPaused = false;
   #stop: AbortController | null = null;
   #state: FeedState = { name: "connecting" };
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -65,6 +66,21 @@ export class Feed {
     clearTimeout(this.#timer);
     this.#stop?.abort();
     this.#stop = null;
+  }
+
+  /** Gives the connection back for a while. A browser has few of them for one server, and every tab takes one. */
+  pause(): void {
+    if (!this.#stop) return;
+    this.close();
+    this.#isPaused = true;
+  }
+
+  /** Goes on after a pause from the last record. */
+  resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#become({ name: "reconnecting", since: Date.now() });
+    void this.#connect();
   }
 
   /** Tries at once instead of waiting, because there is a sign that it may work. */

@@ -18,8 +18,9 @@ function useCopy(text: string): [boolean, () => void] {
 export function CopyId({ id }: { id: string }) {
   const [copied, copy] = useCopy(id);
   return (
-    <button type="button" className="id" onClick={copy} title={`${id}, click to copy`} aria-label={`Copy the id ${id}`}>
+    <button type="button" className="id" onClick={copy} title={`${id}, click to copy`}>
       {copied ? "copied" : shortId(id)}
+      <span className="hidden">, copy the id</span>
     </button>
   );
 }
@@ -27,7 +28,7 @@ export function CopyId({ id }: { id: string }) {
 export function CopyLine({ line }: { line: string }) {
   const [copied, copy] = useCopy(line);
   return (
-    <button type="button" className="line" onClick={copy} title="Click to copy" aria-label={`Copy the command ${line}`}>
+    <button type="button" className="line" onClick={copy} title="Click to copy">
       <span className="prompt" aria-hidden="true">
         $
       </span>

@@ -13,10 +13,19 @@ export function Skeleton({ rows }: { rows: number }) {
   );
 }
 
-export function Empty({ title, because, children }: { title: string; because: string; children?: ReactNode }) {
+interface EmptyProps {
+  title: string;
+  because: string;
+  /** It is the whole page, so its title is the page's. */
+  isPage?: boolean;
+  children?: ReactNode;
+}
+
+export function Empty({ title, because, isPage = false, children }: EmptyProps) {
+  const Title = isPage ? "h1" : "h2";
   return (
     <div className="empty">
-      <h2>{title}</h2>
+      <Title>{title}</Title>
       <p>{because}</p>
       {children}
     </div>

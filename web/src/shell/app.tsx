@@ -38,6 +38,7 @@ export function App() {
   const keys = useMemo<Key[]>(
     () => [
       ...PAGES.map((page) => ({ keys: page.key, does: `go to ${page.name}`, run: () => go(page.path) })),
+      { keys: "/", does: "filter the fleet", run: filter },
       { keys: "?", does: "list the keys", run: () => setHelp((open) => !open) },
     ],
     [],
@@ -66,6 +67,12 @@ export function App() {
       {help && <KeySheet onClose={() => setHelp(false)} />}
     </AttentionContext>
   );
+}
+
+/** Puts the focus into the fleet's filter, wherever it is pressed. */
+function filter(): void {
+  if (window.location.pathname !== "/fleet") go("/fleet");
+  requestAnimationFrame(() => document.getElementById("filter")?.focus());
 }
 
 function TopBar({ path, total, onHelp }: { path: string; total: number | null; onHelp: () => void }) {
@@ -102,7 +109,7 @@ function route(path: string): ReactNode {
   if (path === "/machines") return <MachinesPage />;
   if (path === "/admin") return <AdminPage />;
   return (
-    <Empty title="There is no such page" because={`Nothing is at ${path}.`}>
+    <Empty isPage title="There is no such page" because={`Nothing is at ${path}.`}>
       <Link to="/">Go to what needs you</Link>
     </Empty>
   );
@@ -115,6 +122,7 @@ function Waiting({ problem }: { problem: Problem | null }) {
 function SignedOut() {
   return (
     <Empty
+      isPage
       title="This browser is not signed in"
       because="The server wants a token, and the one-time link that brings it was used already or is older than a minute."
     >

@@ -21,6 +21,8 @@ import { Words } from "./words";
 
 /** A cut that is shorter than this is not worth greying the page for. */
 const GREY_AFTER_MS = 2500;
+/** The title of a tab that nobody sees still says how much needs somebody. */
+const UNSEEN_EVERY_MS = 60_000;
 
 export class Board {
   readonly entities = new Entities();
@@ -144,6 +146,8 @@ interface Renewal {
   atMostEveryMs?: number;
   /** Ask again after this time whatever happened. */
   alsoEveryMs?: number;
+  /** Ask, more seldom, in a tab that nobody sees too. */
+  isForTitle?: boolean;
 }
 
 /** Reads a document and keeps it fresh. `key` names what is read: another key is another document. */
@@ -237,7 +241,10 @@ function renew(board: Board, ask: () => void, renewal: () => Renewal): () => voi
   const every = renewal().alsoEveryMs;
   const interval = every
     ? setInterval(() => {
-        if (!document.hidden) ask();
+        const isSeldom = Date.now() - last >= UNSEEN_EVERY_MS;
+        if (document.hidden && !(renewal().isForTitle && isSeldom)) return;
+        last = Date.now();
+        ask();
       }, every)
     : undefined;
   return () => {
@@ -258,7 +265,7 @@ export function useAttention(setAside: boolean, isWanted = true): Read<Attention
       return attention;
     },
     isWanted ? `attention ${setAside}` : null,
-    { on: () => true, atMostEveryMs: 500, alsoEveryMs: 15_000 },
+    { on: () => true, atMostEveryMs: 500, alsoEveryMs: 15_000, isForTitle: true },
   );
   return read;
 }

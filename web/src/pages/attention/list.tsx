@@ -152,7 +152,7 @@ function Taken({ text, onUndo }: { text: string; onUndo: () => void }) {
 function Actions({ row, triage }: { row: Row; triage: Triage }) {
   const can = acts(row);
   const all = row.type === "cluster" ? " all" : "";
-  const name = row.type === "cluster" ? `the ${row.cluster.size}` : (row.item.entity.title ?? "it");
+  const name = row.type === "cluster" ? String(row.cluster.size) : (row.item.entity.title ?? "it");
   const aside = row.type === "item" && (row.item.dismissed || row.item.snoozed_until);
   if (aside) {
     const until = row.item.snoozed_until;
@@ -161,12 +161,12 @@ function Actions({ row, triage }: { row: Row; triage: Triage }) {
   return (
     <span className="row-actions">
       {can.has("retry") && (
-        <button type="button" onClick={() => triage.retry(row)} title="r" aria-label={`Retry ${name}`}>
+        <button type="button" onClick={() => triage.retry(row)} title="r" aria-label={`Retry${all} ${name}`}>
           Retry{all}
         </button>
       )}
       {can.has("stop") && (
-        <button type="button" onClick={() => triage.stop(row)} title="x" aria-label={`Stop ${name}`}>
+        <button type="button" onClick={() => triage.stop(row)} title="x" aria-label={`Stop${all} ${name}`}>
           Stop{all}
         </button>
       )}

@@ -17,7 +17,7 @@ export function Why({ view, records }: { view: View; records: LedgerRecord[] }) 
   const { reasons } = view.state;
   return (
     <Section title="Why" aside={`judged by policy ${view.state.policy_version}`}>
-      <div className="walk" onKeyDown={walk} role="tree" aria-label="State, reasons and evidence">
+      <div className="walk" onKeyDown={walk} role="group" aria-label="State, reasons and evidence">
         <div className="walk-state">
           <Chain view={view} />
         </div>
@@ -37,9 +37,9 @@ export function Why({ view, records }: { view: View; records: LedgerRecord[] }) 
   );
 }
 
-/** Arrow keys move through what is open, as in every tree. */
+/** Arrow keys move through what is open, as in a tree. */
 function walk(event: KeyboardEvent<HTMLElement>): void {
-  const nodes = [...event.currentTarget.querySelectorAll<HTMLElement>("[role=treeitem]")];
+  const nodes = [...event.currentTarget.querySelectorAll<HTMLElement>("[aria-expanded][data-walk]")];
   const at = nodes.indexOf(document.activeElement as HTMLElement);
   if (at < 0) return;
   const node = nodes[at];
@@ -68,10 +68,7 @@ function Node({ level, icon, line, startsOpen = false, children, name }: NodePro
     <div className={`walk-node level-${level}`}>
       <button
         type="button"
-        role="treeitem"
-        aria-level={level}
         aria-expanded={isOpen}
-        aria-selected={false}
         className="walk-line"
         data-walk={name}
         onClick={() => setOpen(!isOpen)}

@@ -103,8 +103,8 @@ function Choice({
 }) {
   return (
     <label className="choice" data-set={value !== "" || undefined}>
-      <span>{name}</span>
-      <select value={value} onChange={(event) => onChange(event.target.value)}>
+      <span aria-hidden="true">{name}</span>
+      <select aria-label={name} value={value} onChange={(event) => onChange(event.target.value)}>
         <option value="">{none}</option>
         {children}
       </select>

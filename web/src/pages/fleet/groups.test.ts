@@ -24,8 +24,4 @@ describe("groups", () => {
   it("are named by the parent where it is known", () => {
     expect(text(lines(rows, "parent", new Set(), words))).toEqual(["On their own 2", "a", "b", "title of a 1", "c"]);
   });
-
-  it("are none when nothing is grouped", () => {
-    expect(text(lines(rows, null, new Set(), words))).toEqual(["a", "b", "c"]);
-  });
 });

@@ -15,8 +15,7 @@ export function isGrouping(word: string | null): word is Grouping {
   return GROUPINGS.some((one) => one === word);
 }
 
-export function lines(rows: Row[], by: Grouping | null, closed: ReadonlySet<string>, words: Words): Line[] {
-  if (by === null) return rows.map((row) => ({ type: "row", row }));
+export function lines(rows: Row[], by: Grouping, closed: ReadonlySet<string>, words: Words): Line[] {
   const groups = new Map<string, Row[]>();
   for (const row of rows) {
     const key = keyOf(row, by);

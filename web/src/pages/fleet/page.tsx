@@ -9,7 +9,7 @@ import { useBoard, useWords } from "../../state/board";
 import { count } from "../../time/format";
 import { EntityPane } from "../entity/pane";
 import { Filters, SERVER_PARAMS } from "./filters";
-import { type Grouping, isGrouping, type Line, lines } from "./groups";
+import { isGrouping, type Line, lines } from "./groups";
 import { FleetList, type Shown } from "./list";
 import { ColumnHeads, GroupLine, RowLine, WaitingLine } from "./rows";
 
@@ -69,7 +69,14 @@ export function FleetPage() {
   useEffect(() => {
     if (by !== null) list?.want(GROUPED);
   }, [by, list]);
-  const all = useMemo(() => lines(shown?.rows ?? [], by, closed, words), [shown?.rows, by, closed, words]);
+  const rows = shown?.rows;
+  const grouped = useMemo(() => (by === null ? null : lines(rows ?? [], by, closed, words)), [rows, by, closed, words]);
+  // A list without groups is not copied: it may have 100,000 rows.
+  const lineAt = (at: number): Line | undefined => {
+    if (grouped) return grouped[at];
+    const row = rows?.[at];
+    return row && { type: "row", row };
+  };
   const toggle = (key: string) =>
     setClosed((was) => new Set(was.has(key) ? [...was].filter((one) => one !== key) : [...was, key]));
   const close = () => go(withParams({ sel: null, act: null }));
@@ -88,13 +95,17 @@ export function FleetPage() {
         <Filters params={params} />
         {shown?.problem && shown.rows.length === 0 ? (
           <Trouble problem={shown.problem} onRetry={() => list?.reread()} />
+        ) : shown?.total === 0 ? (
+          <NothingHere />
+        ) : shown?.total == null ? (
+          <Skeleton rows={16} />
         ) : (
           <Table
-            key={asked}
+            key={`${asked} ${by}`}
             list={list}
-            shown={shown}
-            all={all}
-            by={by}
+            length={grouped?.length ?? shown.total}
+            lineAt={lineAt}
+            isGrouped={grouped !== null}
             sort={params.get("sort") ?? "severity"}
             selected={selected}
             onToggle={toggle}
@@ -125,23 +136,22 @@ function Count({ shown, params }: { shown: Shown | null; params: URLSearchParams
 
 interface TableProps {
   list: FleetList | null;
-  shown: Shown | null;
-  all: Line[];
-  by: Grouping | null;
+  /** Without groups a place is a row of the server's order, also where it is not read yet. */
+  length: number;
+  lineAt: (at: number) => Line | undefined;
+  isGrouped: boolean;
   sort: string;
   selected: string | null;
   onToggle: (key: string) => void;
 }
 
-function Table({ list, shown, all, by, sort, selected, onToggle }: TableProps) {
+function Table({ list, length, lineAt, isGrouped, sort, selected, onToggle }: TableProps) {
   const [cursor, setCursor] = useState(0);
-  // Without groups a place is a row of the server's order, also where it is not read yet.
-  const length = by === null ? (shown?.total ?? 0) : all.length;
   const sight = useVirtualRows(length, HEIGHTS);
   useEffect(() => {
-    if (by === null) list?.want(sight.end);
-  }, [list, by, sight.end]);
-  useFleetKeys(all, cursor, length, onToggle, (at) => {
+    if (!isGrouped) list?.want(sight.end);
+  }, [list, isGrouped, sight.end]);
+  useFleetKeys(lineAt, cursor, length, onToggle, (at) => {
     setCursor(at);
     sight.reveal(at);
     requestAnimationFrame(() => document.getElementById(`row-${at}`)?.focus({ preventScroll: true }));
@@ -157,11 +167,9 @@ function Table({ list, shown, all, by, sort, selected, onToggle }: TableProps) {
     >
       <ColumnHeads sort={sort} />
       <div className="scroller" ref={sight.scroller} role="rowgroup">
-        {shown?.total === 0 && <NothingHere />}
-        {(!shown || shown.total === null) && <Skeleton rows={16} />}
         <div className="sizer" style={{ height: sight.totalHeight }}>
           {places.map((at) => {
-            const line = all[at];
+            const line = lineAt(at);
             const place = { at, top: at * sight.rowHeight, height: sight.rowHeight, isCursor: at === cursor };
             if (!line) return <WaitingLine key={at} place={place} />;
             if (line.type === "group")
@@ -183,7 +191,7 @@ function Table({ list, shown, all, by, sort, selected, onToggle }: TableProps) {
 }
 
 function useFleetKeys(
-  all: Line[],
+  lineAt: (at: number) => Line | undefined,
   cursor: number,
   length: number,
   onToggle: (key: string) => void,
@@ -191,7 +199,7 @@ function useFleetKeys(
 ): void {
   const to = (at: number) => length > 0 && move(Math.max(0, Math.min(length - 1, at)));
   const open = () => {
-    const line = all[cursor];
+    const line = lineAt(cursor);
     if (line?.type === "group") onToggle(line.key);
     else if (line) go(withParams({ sel: line.row.id, act: null }));
   };
@@ -201,7 +209,6 @@ function useFleetKeys(
     { keys: "g g", does: "first row", run: () => to(0) },
     { keys: "G", does: "last row", run: () => to(length - 1) },
     { keys: "Enter", does: "open the row", run: open },
-    { keys: "/", does: "filter", run: () => document.getElementById("filter")?.focus() },
     { keys: "Escape", does: "close the panel", run: () => go(withParams({ sel: null, act: null })) },
   ];
   useKeys(keys);

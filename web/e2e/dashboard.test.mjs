@@ -1,0 +1,11 @@
+// Drives a real server with a real browser. All tests share one process, because the login link works once.
+import { after, before } from "node:test";
+import { close, open } from "./support.mjs";
+
+before(open);
+after(close);
+
+await import("./attention.mjs");
+await import("./evidence.mjs");
+await import("./live.mjs");
+await import("./looks.mjs");

@@ -1,0 +1,136 @@
+// Looks: both themes, a small screen, keys, the URL as state, and nothing serious for axe to find.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { test } from "node:test";
+import { api, ended, newPage, startRun, until, visit } from "./support.mjs";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const PAGES = ["/", "/fleet", "/fleet?group=state&ended=true", "/trends", "/machines?kind=task", "/admin"];
+
+for (const theme of ["light", "dark"]) {
+  test(`${theme} follows the system, in the declared colours`, async (t) => {
+    const page = await newPage(t, { theme });
+    await visit(page, "/machines");
+    const { tokens } = await api(page, "/vocabulary");
+    const pill = page.locator(".table .pill.tone-error").first();
+    await pill.waitFor();
+    const drawn = await pill.evaluate((element) => {
+      const style = getComputedStyle(element);
+      return { fg: style.color, bg: style.backgroundColor, height: element.getBoundingClientRect().height };
+    });
+    const rgb = (hex) => `rgb(${[1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)).join(", ")})`;
+    const error = tokens.find((token) => token.name === "error")[theme];
+    assert.deepEqual(drawn, { fg: rgb(error.fg), bg: rgb(error.bg), height: 20 });
+  });
+
+  test(`axe finds nothing serious, ${theme}`, async (t) => {
+    const page = await newPage(t, { theme });
+    await visit(page, "/");
+    const run = await startRun(page, "exit 3", "axe");
+    await ended(page, run.id);
+    for (const path of [...PAGES, `/e/${run.id}`, `/e/${run.id}?act=note`, `/fleet?ended=true&sel=${run.id}`]) {
+      await visit(page, path);
+      await page.waitForSelector("h1");
+      await page.evaluate(AXE);
+      const found = await page.evaluate(async () => {
+        const { violations } = await window.axe.run(document, { resultTypes: ["violations"] });
+        const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+        return serious.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" ")}`);
+      });
+      assert.deepEqual(found, [], path);
+    }
+  });
+}
+
+test("at 360 px rows have two lines and nothing is wider than the screen", async (t) => {
+  const page = await newPage(t, { width: 360, height: 740 });
+  await visit(page, "/");
+  const run = await startRun(page, "exit 3", "small");
+  await ended(page, run.id);
+  for (const path of [...PAGES, `/e/${run.id}`, `/fleet?ended=true&sel=${run.id}`]) {
+    await visit(page, path);
+    await page.waitForSelector("main > *");
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360, path);
+  }
+  await visit(page, "/fleet?ended=true");
+  const box = await page.locator(".fleet-row").first().boundingBox();
+  assert.equal(box?.height, 52);
+});
+
+test("at 2560 px the detail stands beside the list", async (t) => {
+  const page = await newPage(t, { width: 2560, height: 1300 });
+  await visit(page, "/");
+  const run = await startRun(page, "exit 3", "wide");
+  await ended(page, run.id);
+  await visit(page, `/fleet?ended=true&q=${encodeURIComponent(run.title)}`);
+  await page.locator(".fleet-row a", { hasText: run.title }).click();
+  await page.locator(".split-panel").getByRole("heading", { name: run.title }).waitFor();
+  assert.ok(await page.locator(".fleet-row", { hasText: run.title }).isVisible());
+});
+
+test("keys go everywhere, and ? lists them", async (t) => {
+  const page = await newPage(t);
+  await visit(page, "/");
+  await page.waitForSelector("h1");
+  await page.keyboard.press("g");
+  await page.keyboard.press("f");
+  await page.waitForURL(/\/fleet$/);
+  await page.locator(".fleet .search").waitFor();
+  await page.keyboard.press("/");
+  await until(
+    "the filter has the focus",
+    () => page.evaluate(() => document.activeElement?.id),
+    (id) => id === "filter",
+  );
+  await page.keyboard.type("abc");
+  await page.waitForURL(/q=abc/);
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Clear", exact: true }).click();
+  await page.locator(".fleet-row").first().waitFor();
+  await page.keyboard.press("?");
+  const sheet = page.getByRole("complementary", { name: "Keys" });
+  assert.match(await sheet.innerText(), /next row/);
+  await page.keyboard.press("Escape");
+  await sheet.waitFor({ state: "detached" });
+  await page.keyboard.press("g");
+  await page.keyboard.press("a");
+  await page.waitForURL((url) => url.pathname === "/");
+});
+
+test("filters, sort, grouping and selection survive a reload", async (t) => {
+  const page = await newPage(t);
+  await visit(page, "/fleet");
+  await page.getByLabel("Kind", { exact: true }).selectOption("session");
+  await page.getByLabel("Group by", { exact: true }).selectOption("state");
+  await page.getByLabel("ended too").check();
+  const url = page.url();
+  assert.match(url, /kind=session/);
+  await page.reload();
+  assert.equal(page.url(), url);
+  await until(
+    "the choice is shown",
+    () => page.getByLabel("Group by", { exact: true }).inputValue(),
+    (value) => value === "state",
+  );
+});
+
+test("a long list scrolls without a stutter", async (t) => {
+  const page = await newPage(t);
+  await visit(page, "/fleet?ended=true&sort=newest");
+  const { total } = await api(page, "/entities?ended=true&limit=1");
+  if (total < 10_000) return t.skip(`there are only ${total} entities`);
+  const worst = await page.locator(".scroller").evaluate(async (scroller) => {
+    const gaps = [];
+    let last = performance.now();
+    for (let n = 0; n < 120; n++) {
+      scroller.scrollTop += 1500;
+      await new Promise(requestAnimationFrame);
+      gaps.push(performance.now() - last);
+      last = performance.now();
+    }
+    return gaps.sort((a, b) => a - b)[Math.floor(gaps.length * 0.95)];
+  });
+  assert.ok(worst < 100, `one frame in twenty took more than ${worst} ms`);
+  assert.ok((await page.locator(".fleet-line").count()) < 120);
+});
