@@ -42,7 +42,7 @@ describe("pill", () => {
 });
 
 describe("tokens", () => {
-  const css = readFileSync("src/tokens.css", "utf8");
+  const css = readFileSync("src/css/tokens.css", "utf8");
   const page = readFileSync("../docs/reference/vocabulary.md", "utf8");
   const rows = [
     ...page.matchAll(/^\| `(\w+)` \| [^|]+ \| `(#\w{6})` on `(#\w{6})` \| [\d.]+ \| `(#\w{6})` on `(#\w{6})` \|/gm),

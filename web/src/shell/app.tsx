@@ -53,7 +53,7 @@ export function App() {
       <a className="skip" href="#main">
         Skip to the page
       </a>
-      <TopBar path={path} total={total} onHelp={() => setHelp(true)} />
+      <TopBar path={path} total={total} isSignedIn={!signedOut} onHelp={() => setHelp(true)} />
       <main id="main" tabIndex={-1} data-old={old || undefined}>
         {signedOut ? (
           <SignedOut />
@@ -75,7 +75,14 @@ function filter(): void {
   requestAnimationFrame(() => document.getElementById("filter")?.focus());
 }
 
-function TopBar({ path, total, onHelp }: { path: string; total: number | null; onHelp: () => void }) {
+interface TopBarProps {
+  path: string;
+  total: number | null;
+  isSignedIn: boolean;
+  onHelp: () => void;
+}
+
+function TopBar({ path, total, isSignedIn, onHelp }: TopBarProps) {
   return (
     <header className="top">
       <Link to="/" className="brand" aria-label="Callboard, to attention">
@@ -92,7 +99,7 @@ function TopBar({ path, total, onHelp }: { path: string; total: number | null; o
         ))}
       </nav>
       <span className="top-end">
-        <FeedMark />
+        {isSignedIn && <FeedMark />}
         <button type="button" className="quiet" onClick={onHelp} aria-label="List the keys" title="?">
           ?
         </button>

@@ -14,7 +14,11 @@ export function KeySheet({ onClose }: { onClose: () => void }) {
     };
   }, []);
   const seen = new Set<string>();
-  const rows = keys.toReversed().filter((key) => !seen.has(key.keys) && seen.add(key.keys));
+  // Of a key that two know, the newest counts.
+  const rows = keys
+    .toReversed()
+    .filter((key) => !seen.has(key.keys) && seen.add(key.keys))
+    .reverse();
   return (
     <aside className="sheet" aria-label="Keys">
       <header>

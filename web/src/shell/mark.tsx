@@ -11,7 +11,10 @@ export function FeedMark() {
       case "behind":
         return [`behind by ${count(feed.by)}`, "Records are still being read; what is shown is a little old."];
       case "reconnecting":
-        return ["reconnecting", `No word from the server since ${clock(feed.since)}. What is shown is from then.`];
+        return [
+          `reconnecting, as of ${clock(feed.since)}`,
+          `No word from the server since ${clock(feed.since)}. What is shown is from then.`,
+        ];
       case "refused":
         return ["signed out", "The server does not know this browser."];
       case "connecting":

@@ -211,15 +211,10 @@ export function useDocument<T>(
   }, [key, board]);
 
   const reload = useCallback(() => again.current(), []);
-  const fits = state.key === key;
+  const shown = state.key === key ? state : null;
   return useMemo(
-    () => ({
-      data: fits ? state.data : null,
-      problem: fits ? state.problem : null,
-      at: fits ? state.at : null,
-      reload,
-    }),
-    [fits, state, reload],
+    () => ({ data: shown?.data ?? null, problem: shown?.problem ?? null, at: shown?.at ?? null, reload }),
+    [shown, reload],
   );
 }
 

@@ -26,19 +26,26 @@ export function AttentionList({ rows, triage, done, selected }: ListProps) {
           className={`row sev-${row.cluster.severity} ${row.type === "item" && row.isInside ? "inside" : ""}`}
           data-cursor={at === triage.cursor || undefined}
           data-selected={(row.type === "item" && row.item.entity.id === selected) || undefined}
-          data-done={(row.type === "item" && done.has(row.key)) || undefined}
+          data-done={doneOf(row, done) !== null || undefined}
           onFocus={() => at !== triage.cursor && triage.setCursor(at)}
         >
           {row.type === "cluster" ? (
-            <ClusterRow row={row} at={at} triage={triage} />
+            <ClusterRow row={row} at={at} triage={triage} done={doneOf(row, done)} />
           ) : (
-            <ItemRow row={row} at={at} triage={triage} done={done.get(row.key)} />
+            <ItemRow row={row} at={at} triage={triage} done={doneOf(row, done)} />
           )}
           {triage.trouble?.key === row.key && <Refused problem={triage.trouble.problem} />}
         </li>
       ))}
     </ul>
   );
+}
+
+/** What was just done with a row, with a cluster only if it was done with each of its items. */
+function doneOf(row: Row, done: ReadonlyMap<string, Done>): Done | null {
+  const items = row.type === "item" ? [row.item] : row.cluster.items;
+  const all = items.map((item) => done.get(item.fingerprint));
+  return all.every((one) => one !== undefined) ? (all[0] ?? null) : null;
 }
 
 const placeOf = (view: View | undefined) => {
@@ -55,7 +62,7 @@ function ItemRow({
   row: Row & { type: "item" };
   at: number;
   triage: Triage;
-  done: Done | undefined;
+  done: Done | null;
 }) {
   const { item } = row;
   const view = useView(item.entity.id);
@@ -87,7 +94,14 @@ function ItemRow({
   );
 }
 
-function ClusterRow({ row, at, triage }: { row: Row & { type: "cluster" }; at: number; triage: Triage }) {
+interface ClusterRowProps {
+  row: Row & { type: "cluster" };
+  at: number;
+  triage: Triage;
+  done: Done | null;
+}
+
+function ClusterRow({ row, at, triage, done }: ClusterRowProps) {
   const words = useWords();
   const { cluster } = row;
   const first = cluster.items[0];
@@ -118,7 +132,7 @@ function ClusterRow({ row, at, triage }: { row: Row & { type: "cluster" }; at: n
       <span className="row-where cut" title={cluster.cause}>
         one cause
       </span>
-      <Actions row={row} triage={triage} />
+      {done ? <Taken text={done.text} onUndo={() => triage.undo(row)} /> : <Actions row={row} triage={triage} />}
     </div>
   );
 }

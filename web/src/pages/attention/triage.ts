@@ -1,6 +1,6 @@
 // Triage: the row under the cursor, and what the keys do with it.
 import { type Dispatch, type SetStateAction, useCallback, useEffect, useMemo, useState } from "react";
-import { giveAll } from "../../acts/orders";
+import { giveAll, type Order } from "../../acts/orders";
 import type { Problem } from "../../api/client";
 import type { AttentionItem } from "../../api/types";
 import { type Key, useKeys } from "../../keys/keys";
@@ -33,6 +33,31 @@ export interface Triage {
 
 const itemsOf = (row: Row): AttentionItem[] => (row.type === "item" ? [row.item] : row.cluster.items);
 
+type Give = (row: Row, what: Order) => Promise<Set<string>>;
+
+/** Opens the panel for an act that has to be explained first. */
+function panel(act: "stop" | "retry", row: Row): void {
+  if (row.type === "cluster") go(withParams({ act, cluster: row.key, sel: null }));
+  else go(withParams({ act, sel: row.item.entity.id, cluster: null }));
+}
+
+function openRow(row: Row, opened: ReadonlySet<string>): void {
+  if (row.type === "item") {
+    go(withParams({ sel: row.item.entity.id, act: null, cluster: null }));
+    return;
+  }
+  const next = new Set(opened);
+  if (!next.delete(row.key)) next.add(row.key);
+  go(withParams({ open: [...next].join(",") || null }), "replace");
+}
+
+/** The first item behind a row, before which it stands when it is kept for a while. */
+function itemBehind(rows: Row[], row: Row): string | null {
+  const isPart = (one: Row) => one.cluster === row.cluster && (row.type === "cluster" || one.key === row.key);
+  const next = rows[rows.findLastIndex(isPart) + 1];
+  return next ? (itemsOf(next)[0]?.fingerprint ?? null) : null;
+}
+
 export function useTriage(
   rows: Row[],
   opened: ReadonlySet<string>,
@@ -46,7 +71,7 @@ export function useTriage(
   const setCursor = useCallback((at: number) => setCursorKey(rows[at]?.key ?? null), [rows]);
   useForgetting(setDone);
 
-  const order = useCallback(async (row: Row, what: Parameters<typeof giveAll>[1]) => {
+  const order = useCallback<Give>(async (row, what) => {
     setTrouble(null);
     const outcome = await giveAll(
       itemsOf(row).map((item) => item.entity.id),
@@ -57,55 +82,35 @@ export function useTriage(
     return new Set(outcome.done);
   }, []);
 
-  const triage = useMemo<Triage>(() => {
-    const panel = (act: "stop" | "retry", row: Row) =>
-      go(
-        row.type === "cluster"
-          ? withParams({ act, cluster: row.key, sel: null })
-          : withParams({ act, sel: row.item.entity.id, cluster: null }),
-      );
-    return {
+  const triage = useMemo<Triage>(
+    () => ({
       cursor,
       trouble,
       setCursor,
-      open: (row) => {
-        if (row.type === "item") return go(withParams({ sel: row.item.entity.id, act: null, cluster: null }));
-        const next = new Set(opened);
-        if (!next.delete(row.key)) next.add(row.key);
-        go(withParams({ open: [...next].join(",") || null }), "replace");
-      },
+      open: (row) => openRow(row, opened),
       setAside: async (row, how, forS = HOUR_S) => {
-        const items = itemsOf(row);
-        const last = rows.findLastIndex(
-          (one) => one.cluster === row.cluster && (row.type === "cluster" || one.key === row.key),
-        );
-        const next = rows.slice(last + 1).find((one) => one.type === "item" || one.type === "cluster");
-        const before = next ? (itemsOf(next)[0]?.fingerprint ?? null) : null;
+        const before = itemBehind(rows, row);
         const done = await order(row, how === "snooze" ? { act: "snooze", forS } : { act: "dismiss" });
         const text = how === "snooze" ? `Snoozed for ${forS / HOUR_S} h` : "Dismissed until it changes";
         const until = Date.now() + KEPT_MS;
+        const items = itemsOf(row).filter((item) => done.has(item.entity.id));
         setDone(
           (was) =>
-            new Map([
-              ...was,
-              ...items
-                .filter((item) => done.has(item.entity.id))
-                .map((item) => [item.fingerprint, { item, text, before, until }] as const),
-            ]),
+            new Map([...was, ...items.map((item) => [item.fingerprint, { item, text, before, until }] as const)]),
         );
         reload();
       },
       undo: async (row) => {
         await order(row, { act: "undo" });
-        setDone(
-          (was) => new Map([...was].filter(([print]) => !itemsOf(row).some((item) => item.fingerprint === print))),
-        );
+        const prints = new Set(itemsOf(row).map((item) => item.fingerprint));
+        setDone((was) => new Map([...was].filter(([print]) => !prints.has(print))));
         reload();
       },
       retry: (row) => (row.type === "cluster" ? panel("retry", row) : void order(row, { act: "retry" }).then(reload)),
       stop: (row) => panel("stop", row),
-    };
-  }, [cursor, trouble, setCursor, opened, rows, order, reload, setDone]);
+    }),
+    [cursor, trouble, setCursor, opened, rows, order, reload, setDone],
+  );
 
   useTriageKeys(rows, triage);
   return triage;

@@ -10,8 +10,9 @@ import { entityPath } from "../../route/route";
 import { useDocument, useView, useWords } from "../../state/board";
 import { count } from "../../time/format";
 import { Lasting } from "../../time/ticking";
+import { PartsGraph } from "./graph";
 
-function useChildren(id: string | null): View[] | null {
+export function useChildren(id: string | null): View[] | null {
   const read = useDocument(
     (signal) => get<{ items: View[] }>(`/entities/${encodeURIComponent(id ?? "")}/children`, signal),
     id && `children ${id}`,
@@ -22,11 +23,11 @@ function useChildren(id: string | null): View[] | null {
   return read.data?.items ?? null;
 }
 
-export function Children({ id }: { id: string }) {
-  const children = useChildren(id);
-  if (!children || children.length === 0) return null;
+export function Children({ children_: children }: { children_: View[] }) {
+  if (children.length === 0) return null;
   return (
     <Section title="Parts" aside={count(children.length)}>
+      <PartsGraph parts={children} />
       <Branch children_={children} depth={0} />
     </Section>
   );

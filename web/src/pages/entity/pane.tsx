@@ -14,7 +14,7 @@ import { type Read, useBoard, useDocument, useView, useWords } from "../../state
 import { absolute } from "../../time/format";
 import { Ago, Lasting } from "../../time/ticking";
 import { Artifacts } from "./artifacts";
-import { Children } from "./children";
+import { Children, useChildren } from "./children";
 import { FactsOf } from "./facts";
 import { OutputTail } from "./output";
 import { Records, useRecords } from "./records";
@@ -49,6 +49,7 @@ export function EntityPane({ id, isPage = false, onClose }: PaneProps) {
   const at = params.get("at");
   const { data: view, problem, reload } = useEntity(id, at);
   const records = useRecords(view?.id ?? null);
+  const parts = useChildren(view?.id ?? null) ?? [];
   if (!view) {
     return (
       <div className="pane">
@@ -66,8 +67,8 @@ export function EntityPane({ id, isPage = false, onClose }: PaneProps) {
       <div className={isPage ? "pane-columns" : ""}>
         <div>
           <Why view={view} records={records.items} />
-          <Timeline view={view} records={records.items} at={at} />
-          <Children id={view.id} />
+          <Timeline view={view} records={records.items} parts={parts} at={at} />
+          <Children children_={parts} />
         </div>
         <div>
           <OutputTail view={view} />

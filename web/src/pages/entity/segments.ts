@@ -11,6 +11,7 @@ export interface Segment {
 
 export interface Lanes {
   start: number;
+  end: number;
   segments: Segment[];
   ticks: { at: number; record: LedgerRecord }[];
 }
@@ -20,7 +21,7 @@ const TICKS = 120;
 
 export function lanes(records: LedgerRecord[], end: number): Lanes {
   const first = records[0];
-  if (!first) return { start: end, segments: [], ticks: [] };
+  if (!first) return { start: end, end, segments: [], ticks: [] };
   const start = Date.parse(first.at);
   const last = Math.max(end, Date.parse(records.at(-1)?.at ?? first.at), start + 1);
   const place = (at: number) => (at - start) / (last - start);
@@ -35,5 +36,5 @@ export function lanes(records: LedgerRecord[], end: number): Lanes {
   const ticks = records
     .filter((record, at) => at % every === 0 || record.type !== "observed")
     .map((record) => ({ at: place(Date.parse(record.at)), record }));
-  return { start, segments, ticks };
+  return { start, end: last, segments, ticks };
 }

@@ -11,11 +11,23 @@ import { useNow } from "../../time/ticking";
 import { showRecord } from "./records";
 import { lanes, type Segment } from "./segments";
 
-export function Timeline({ view, records, at }: { view: View; records: LedgerRecord[]; at: string | null }) {
+interface TimelineProps {
+  view: View;
+  records: LedgerRecord[];
+  /** What belongs to it, each on a lane of its own. */
+  parts: View[];
+  at: string | null;
+}
+
+/** More parts than this are read in the list of parts. */
+const LANES = 12;
+const LANE_HEIGHT = 10;
+
+export function Timeline({ view, records, parts, at }: TimelineProps) {
   const moves = records.filter((record) => record.to !== null && record.type !== "observed");
   return (
     <Section title="Timeline" aside={`${moves.length} ${moves.length === 1 ? "transition" : "transitions"}`}>
-      {records.length > 0 && <Lane view={view} records={records} />}
+      {records.length > 0 && <Lane view={view} records={records} parts={parts.slice(0, LANES)} />}
       <ol className="moves">
         {moves.toReversed().map((record) => (
           <Move key={record.seq} view={view} record={record} isShown={at === record.at} />
@@ -63,7 +75,7 @@ function Move({ view, record, isShown }: { view: View; record: LedgerRecord; isS
   );
 }
 
-function Lane({ view, records }: { view: View; records: LedgerRecord[] }) {
+function Lane({ view, records, parts }: Omit<TimelineProps, "at">) {
   const words = useWords();
   const now = useNow();
   const [read, setRead] = useState<LedgerRecord | null>(null);
@@ -71,7 +83,7 @@ function Lane({ view, records }: { view: View; records: LedgerRecord[] }) {
   const x = (fraction: number) => `${(fraction * 100).toFixed(3)}%`;
   return (
     <div className="lane">
-      <svg width="100%" height="30" role="group" aria-label="States over time">
+      <svg width="100%" height={30 + parts.length * LANE_HEIGHT} role="group" aria-label="States over time">
         {lane.segments.map((segment: Segment) => (
           <g key={segment.seq} className={`tone-${words.pill(view.kind, segment.state).token}`}>
             <rect
@@ -85,6 +97,9 @@ function Lane({ view, records }: { view: View; records: LedgerRecord[] }) {
               <title>{`${words.label(view.kind, segment.state)}, ${span(segment.seconds)}`}</title>
             </rect>
           </g>
+        ))}
+        {parts.map((part, n) => (
+          <PartLane key={part.id} part={part} y={28 + n * LANE_HEIGHT} start={lane.start} end={lane.end} />
         ))}
         {lane.ticks.map((tick) => (
           <line
@@ -111,6 +126,28 @@ function Lane({ view, records }: { view: View; records: LedgerRecord[] }) {
           : `${clock(lane.start)} to ${view.ended_at ? clock(view.ended_at) : "now"}, ${span(secondsBetween(view.created_at, view.ended_at ?? now))}`}
       </p>
     </div>
+  );
+}
+
+function PartLane({ part, y, start, end }: { part: View; y: number; start: number; end: number }) {
+  const words = useWords();
+  const place = (at: number) => Math.min(1, Math.max(0, (at - start) / (end - start)));
+  const from = place(Date.parse(part.started_at ?? part.created_at ?? ""));
+  const to = part.ended_at ? place(Date.parse(part.ended_at)) : 1;
+  if (Number.isNaN(from)) return null;
+  return (
+    <g className={`tone-${words.effective(part).token}`}>
+      <rect
+        className="lane-part"
+        x={`${from * 100}%`}
+        width={`${Math.max(0.4, (to - from) * 100)}%`}
+        y={y}
+        height={LANE_HEIGHT - 3}
+        rx="1.5"
+      >
+        <title>{`${part.title ?? part.id}: ${part.chain}`}</title>
+      </rect>
+    </g>
   );
 }
 

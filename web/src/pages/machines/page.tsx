@@ -1,7 +1,8 @@
 // Machines: what may happen to each kind, and how many entities stand in each state.
 import { useState } from "react";
 import { get } from "../../api/client";
-import type { Counts, Machine } from "../../api/types";
+import type { Counts, Machine, Word } from "../../api/types";
+import { fitted, NODE, place } from "../../graph/layout";
 import { CopyLine } from "../../parts/copy";
 import { Trouble } from "../../parts/states";
 import { iconPath } from "../../pill/icons";
@@ -10,7 +11,6 @@ import { Link } from "../../route/link";
 import { go, usePlace, withParams } from "../../route/route";
 import { useDocument, useWords } from "../../state/board";
 import { count } from "../../time/format";
-import { NODE, place } from "./layout";
 
 export function MachinesPage() {
   const words = useWords();
@@ -107,32 +107,48 @@ function Diagram({ machine, counts, isKnown }: { machine: Machine; counts: Map<s
             <title>{`${edge.from} → ${edge.to}: ${edges.find((one) => one.from === edge.from && one.to === edge.to)?.triggers.join(", ") ?? ""}`}</title>
           </path>
         ))}
-        {machine.states.map((state) => {
-          const at = placed.nodes.get(state.name) ?? { x: 0, y: 0 };
-          const many = counts.get(state.name) ?? 0;
-          return (
-            <g
-              key={state.name}
-              className={`state tone-${state.token}`}
-              data-none={isKnown && many === 0 ? true : undefined}
-              transform={`translate(${at.x} ${at.y})`}
-              onPointerEnter={() => setLit(state.name)}
-              onPointerLeave={() => setLit(null)}
-            >
-              <title>{state.meaning}</title>
-              <rect width={NODE.width} height={NODE.height} rx="6" />
-              <path className="state-icon" d={iconPath(state.icon)} transform="translate(8 9)" />
-              <text x="26" y="19.5">
-                {state.label.length > 15 ? `${state.label.slice(0, 14)}…` : state.label}
-              </text>
-              <text x={NODE.width - 8} y="19.5" className="state-count">
-                {isKnown ? count(many) : ""}
-              </text>
-            </g>
-          );
-        })}
+        {machine.states.map((state) => (
+          <StateNode
+            key={state.name}
+            state={state}
+            at={placed.nodes.get(state.name) ?? { x: 0, y: 0 }}
+            many={isKnown ? (counts.get(state.name) ?? 0) : null}
+            onLit={setLit}
+          />
+        ))}
       </svg>
     </div>
+  );
+}
+
+interface StateNodeProps {
+  state: Word;
+  at: { x: number; y: number };
+  /** How many stand in it, or null while that is not known. */
+  many: number | null;
+  onLit: (state: string | null) => void;
+}
+
+function StateNode({ state, at, many, onLit }: StateNodeProps) {
+  const shown = many === null ? "" : count(many);
+  return (
+    <g
+      className={`state tone-${state.token}`}
+      data-none={many === 0 || undefined}
+      transform={`translate(${at.x} ${at.y})`}
+      onPointerEnter={() => onLit(state.name)}
+      onPointerLeave={() => onLit(null)}
+    >
+      <title>{`${state.label}: ${state.meaning}`}</title>
+      <rect width={NODE.width} height={NODE.height} rx="6" />
+      <path className="state-icon" d={iconPath(state.icon)} transform="translate(8 9)" />
+      <text x="26" y="19.5">
+        {fitted(state.label, shown.length)}
+      </text>
+      <text x={NODE.width - 8} y="19.5" className="state-count">
+        {shown}
+      </text>
+    </g>
   );
 }
 

@@ -1,4 +1,4 @@
-// Places the states of a machine from left to right.
+// Places a graph from left to right: the states of a machine, or the parts of a production.
 //
 // Invariant: a state stands right of every state it can be reached from without going back; edges that go back are drawn
 // as arcs below. An edge over several columns is led through a free place in each, so it does not run through a state.
@@ -16,8 +16,14 @@ export interface Placed {
   edges: { from: string; to: string; path: string; isBack: boolean }[];
 }
 
-export const NODE = { width: 144, height: 30 };
-const GAP = { x: 44, y: 16 };
+export const NODE = { width: 168, height: 30 };
+const GAP = { x: 40, y: 16 };
+/** As much of a text as fits beside the icon, when this many characters are needed at the end. */
+export function fitted(text: string, atEnd: number): string {
+  const most = Math.floor((NODE.width - 40) / 6.8) - atEnd;
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+}
+
 const WAYPOINT_HEIGHT = 8;
 const MARGIN = 12;
 const SWEEPS = 6;
