@@ -21,6 +21,10 @@ import { Words } from "./words";
 
 /** A cut that is shorter than this is not worth greying the page for. */
 const GREY_AFTER_MS = 2500;
+/** How long to wait when the server could not answer. */
+const AGAIN_MS = 3000;
+/** How many records before the first document the feed begins. */
+const OVERLAP = 20;
 /** The title of a tab that nobody sees still says how much needs somebody. */
 const UNSEEN_EVERY_MS = 60_000;
 
@@ -28,6 +32,7 @@ export class Board {
   readonly entities = new Entities();
   readonly feed: Feed;
   #state: FeedState = { name: "connecting" };
+  #wasCut = false;
   readonly #onState = new Set<() => void>();
   readonly #onRecord = new Set<(record: LedgerRecord) => void>();
   readonly #onBack = new Set<() => void>();
@@ -42,15 +47,26 @@ export class Board {
         this.#state = state;
         for (const listener of this.#onState) listener();
       },
-      onBack: () => this.reread(),
+      onBack: () => {
+        this.#wasCut = true;
+        this.reread();
+      },
     });
   }
 
-  /** The sequence number a document was read at: the feed begins there, or notices that the ledger is another one. */
-  seen(head: number): void {
-    const last = this.feed.last;
-    if (last === null) this.feed.start(head);
-    else if (head < last && this.feed.state.name !== "behind") {
+  /**
+   * A document was read at this head; `before` is the feed's last record when it was asked for. The first one starts the
+   * feed, a little earlier, because other documents may have been read before it. A head behind what the feed had already
+   * brought, after a cut, means that the server has another ledger: the feed begins anew from there.
+   */
+  seen(head: number, before: number | null): void {
+    if (this.feed.last === null) {
+      this.feed.start(Math.max(0, head - OVERLAP));
+      return;
+    }
+    const mayBeOther = this.#wasCut || this.feed.state.name === "reconnecting";
+    this.#wasCut = false;
+    if (mayBeOther && before !== null && head < before) {
       this.feed.restart(head);
       this.reread();
     }
@@ -175,35 +191,22 @@ export function useDocument<T>(
   useEffect(() => {
     if (key === null) return;
     const stop = new AbortController();
-    let open = false;
-    let due = false;
-    const ask = async () => {
-      if (open) {
-        due = true;
-        return;
-      }
-      open = true;
+    const ask = oneAtATime(stop.signal, async () => {
       try {
         const data = await latest.current.read(stop.signal);
         if (!stop.signal.aborted) setState({ key, data, problem: null, at: Date.now() });
+        return true;
       } catch (error) {
         const problem = asProblem(error);
         if (!stop.signal.aborted)
           setState((was) => ({ key, data: was.key === key ? was.data : null, problem, at: was.at }));
+        // What the server says about the question does not change by asking again.
+        return problem.status >= 400 && problem.status < 500;
       }
-      open = false;
-      if (due && !stop.signal.aborted) {
-        due = false;
-        void ask();
-      }
-    };
-    again.current = () => void ask();
-    void ask();
-    const settle = renew(
-      board,
-      () => void ask(),
-      () => latest.current.renewal,
-    );
+    });
+    again.current = ask;
+    ask();
+    const settle = renew(board, ask, () => latest.current.renewal);
     return () => {
       stop.abort();
       settle();
@@ -216,6 +219,34 @@ export function useDocument<T>(
     () => ({ data: shown?.data ?? null, problem: shown?.problem ?? null, at: shown?.at ?? null, reload }),
     [shown, reload],
   );
+}
+
+/**
+ * Runs a job when it is asked to, never twice at a time: asked meanwhile, it runs once more afterwards. A job that says it
+ * did not succeed runs again after a while.
+ */
+function oneAtATime(stop: AbortSignal, job: () => Promise<boolean>): () => void {
+  let isRunning = false;
+  let isDue = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  stop.addEventListener("abort", () => clearTimeout(timer));
+  const ask = async (): Promise<void> => {
+    if (stop.aborted) return;
+    if (isRunning) {
+      isDue = true;
+      return;
+    }
+    clearTimeout(timer);
+    isRunning = true;
+    const isDone = await job();
+    isRunning = false;
+    if (!isDone && !stop.aborted) timer = setTimeout(() => void ask(), AGAIN_MS);
+    if (isDue) {
+      isDue = false;
+      void ask();
+    }
+  };
+  return () => void ask();
 }
 
 function renew(board: Board, ask: () => void, renewal: () => Renewal): () => void {
@@ -255,8 +286,9 @@ export function useAttention(setAside: boolean, isWanted = true): Read<Attention
   const board = useBoard();
   const read = useDocument(
     async (signal) => {
+      const before = board.feed.last;
       const attention = await get<Attention>(`/attention?limit=500${setAside ? "&set_aside=true" : ""}`, signal);
-      board.seen(attention.head);
+      board.seen(attention.head, before);
       return attention;
     },
     isWanted ? `attention ${setAside}` : null,

@@ -30,12 +30,7 @@ describe("the fleet's list", () => {
 
   it("reads a small first page and then only what is looked at", async () => {
     const { asked, fetch } = server(100_000);
-    const list = new FleetList(
-      "",
-      () => {},
-      () => {},
-      fetch,
-    );
+    const list = new FleetList("", () => {}, fetch);
     await settle();
     expect(asked.length).toBe(1);
     expect(list.shown.total).toBe(100_000);
@@ -51,12 +46,7 @@ describe("the fleet's list", () => {
 
   it("asks again for the row of a record, once for many", async () => {
     const { all, asked, fetch } = server(50);
-    const list = new FleetList(
-      "",
-      () => {},
-      () => {},
-      fetch,
-    );
+    const list = new FleetList("", () => {}, fetch);
     await settle();
     all[7] = view({ id: "e7", version: 9, chain: "Running · Idle" });
     for (let version = 2; version < 10; version++) list.take(record({ id: "e7", version, type: "observed" }));
@@ -67,12 +57,7 @@ describe("the fleet's list", () => {
 
   it("reads the top again when something came or moved, once for many", async () => {
     const { all, asked, fetch } = server(50);
-    const list = new FleetList(
-      "",
-      () => {},
-      () => {},
-      fetch,
-    );
+    const list = new FleetList("", () => {}, fetch);
     await settle();
     all.unshift(view({ id: "new", title: "new" }));
     for (let n = 0; n < 20; n++) list.take(record({ id: "new", type: "created" }));
@@ -84,12 +69,7 @@ describe("the fleet's list", () => {
 
   it("drops what is not in the list any more", async () => {
     const { all, fetch } = server(50);
-    const list = new FleetList(
-      "",
-      () => {},
-      () => {},
-      fetch,
-    );
+    const list = new FleetList("", () => {}, fetch);
     await settle();
     all.splice(10, 1);
     list.reread();

@@ -69,7 +69,6 @@ export class FleetList {
   readonly #params: string;
   readonly #fetch: Fetch;
   readonly #changed: () => void;
-  readonly #seen: (head: number) => void;
   readonly #stop = new AbortController();
   readonly #places = new Map<string, number>();
   readonly #old = new Set<string>();
@@ -80,10 +79,9 @@ export class FleetList {
   #rowTimer: ReturnType<typeof setTimeout> | undefined;
   #topTimer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(params: string, changed: () => void, seen: (head: number) => void = () => {}, fetch: Fetch = get) {
+  constructor(params: string, changed: () => void, fetch: Fetch = get) {
     this.#params = params;
     this.#changed = changed;
-    this.#seen = seen;
     this.#fetch = fetch;
     void this.#work();
   }
@@ -141,9 +139,7 @@ export class FleetList {
     const params = new URLSearchParams(this.#params);
     params.set("limit", String(limit));
     if (cursor !== null) params.set("cursor", cursor);
-    const page = (await this.#fetch(`/entities?${params}`, this.#stop.signal)) as EntityPage;
-    this.#seen(page.head);
-    return page;
+    return (await this.#fetch(`/entities?${params}`, this.#stop.signal)) as EntityPage;
   }
 
   async #more(): Promise<void> {

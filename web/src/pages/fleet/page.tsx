@@ -26,7 +26,7 @@ function useFleet(params: string): [FleetList | null, Shown | null] {
     const tell = () => {
       for (const listener of listeners) listener();
     };
-    const made = new FleetList(params, tell, (head) => board.seen(head));
+    const made = new FleetList(params, tell);
     setList(made);
     const offRecord = board.onRecord((record) => made.take(record));
     const offBack = board.onBack(() => made.reread());

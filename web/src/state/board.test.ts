@@ -1,0 +1,59 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { Board } from "./board";
+
+describe("the board", () => {
+  let asked: string[];
+  let cut: () => void;
+  let board: Board;
+  const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+
+  beforeEach(() => {
+    vi.useFakeTimers();
+    asked = [];
+    vi.stubGlobal("fetch", async (_url: string, init: RequestInit) => {
+      asked.push(new Headers(init.headers).get("last-event-id") ?? "");
+      return new Response(
+        new ReadableStream<Uint8Array>({
+          start: (stream) => {
+            cut = () => stream.error(new Error("cut"));
+            init.signal?.addEventListener("abort", cut);
+          },
+        }),
+      );
+    });
+    board = new Board();
+  });
+  afterEach(() => {
+    board.feed.close();
+    vi.unstubAllGlobals();
+    vi.useRealTimers();
+  });
+
+  it("starts the feed a little before the first document", async () => {
+    board.seen(100, null);
+    await pass(0);
+    expect(asked).toEqual(["80"]);
+  });
+
+  it("does not start again because an answer overtook a record", async () => {
+    board.seen(100, null);
+    await pass(0);
+    board.seen(70, 80);
+    await pass(1000);
+    expect(asked).toEqual(["80"]);
+  });
+
+  it("begins anew when the server came back with another ledger", async () => {
+    board.seen(100, null);
+    await pass(0);
+    const reread = vi.fn();
+    board.onBack(reread);
+    cut();
+    await pass(300);
+    expect(asked).toEqual(["80", "80"]);
+    board.seen(7, 80);
+    await pass(0);
+    expect(asked).toEqual(["80", "80", "7"]);
+    expect(reread).toHaveBeenCalledTimes(2);
+  });
+});
