@@ -87,7 +87,9 @@ test("keys go everywhere, and ? lists them", async (t) => {
   await page.waitForURL(/q=abc/);
   await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "Clear", exact: true }).click();
+  await page.getByLabel("ended too").check();
   await page.locator(".fleet-row").first().waitFor();
+  await page.locator("h1").click();
   await page.keyboard.press("?");
   const sheet = page.getByRole("complementary", { name: "Keys" });
   assert.match(await sheet.innerText(), /next row/);

@@ -75,6 +75,17 @@ describe("feed", () => {
     expect(backs).toBe(1);
   });
 
+  it("begins anew where the server says that the place it named does not exist", async () => {
+    feed.start(100);
+    await pass(0);
+    server.say('id: 7\nevent: reset\ndata: {"head":7}\n\n');
+    server.record(8);
+    await pass(0);
+    expect(seqs).toEqual([8]);
+    expect(feed.last).toBe(8);
+    expect(backs).toBe(1);
+  });
+
   it("says by how much it is behind, until it is not", async () => {
     feed.start(10);
     await pass(0);

@@ -20,7 +20,7 @@ const BACKOFF_MS = [250, 500, 1000, 2000, 5000];
 export interface FeedHooks {
   onRecord(record: LedgerRecord): void;
   onState(state: FeedState): void;
-  /** The stream stands again after a cut: what was read before may be old. */
+  /** The stream stands again after a cut, or the server has another ledger: what was read before may be old. */
   onBack(): void;
 }
 
@@ -51,14 +51,6 @@ export class Feed {
   start(since: number): void {
     if (this.#stop) return;
     this.#last = Math.max(this.#last ?? 0, since);
-    void this.#connect();
-  }
-
-  /** The server has another ledger than before: begin anew from its head. */
-  restart(since: number): void {
-    this.close();
-    this.#last = since;
-    this.#head = 0;
     void this.#connect();
   }
 
@@ -138,6 +130,12 @@ export class Feed {
   #take(event: ServerEvent): void {
     if (event.event === "behind") {
       this.#head = (JSON.parse(event.data) as { head: number }).head;
+      return;
+    }
+    if (event.event === "reset") {
+      this.#last = (JSON.parse(event.data) as { head: number }).head;
+      this.#head = 0;
+      this.#hooks.onBack();
       return;
     }
     if (event.event !== "record") return;

@@ -128,7 +128,8 @@ export interface LedgerRecord {
 export interface EntityPage {
   items: View[];
   next_cursor: string | null;
-  total: number;
+  /** Null where counting would mean judging everything there ever was. */
+  total: number | null;
   legacy: number;
   head: number;
 }

@@ -134,7 +134,7 @@ function SignedOut() {
       because="The server wants a token, and the one-time link that brings it was used already or is older than a minute."
     >
       <p>
-        Ask for a fresh link where the server runs and open it here: <code>callboard serve --link</code>
+        Ask for a fresh link where the server runs and open it here: <code>callboard token link</code>
       </p>
     </Empty>
   );

@@ -32,7 +32,6 @@ export class Board {
   readonly entities = new Entities();
   readonly feed: Feed;
   #state: FeedState = { name: "connecting" };
-  #wasCut = false;
   readonly #onState = new Set<() => void>();
   readonly #onRecord = new Set<(record: LedgerRecord) => void>();
   readonly #onBack = new Set<() => void>();
@@ -47,29 +46,16 @@ export class Board {
         this.#state = state;
         for (const listener of this.#onState) listener();
       },
-      onBack: () => {
-        this.#wasCut = true;
-        this.reread();
-      },
+      onBack: () => this.reread(),
     });
   }
 
   /**
-   * A document was read at this head; `before` is the feed's last record when it was asked for. The first one starts the
-   * feed, a little earlier, because other documents may have been read before it. A head behind what the feed had already
-   * brought, after a cut, means that the server has another ledger: the feed begins anew from there.
+   * A document was read at this head. The first one starts the feed, a little earlier, because other documents may have
+   * been read before it.
    */
-  seen(head: number, before: number | null): void {
-    if (this.feed.last === null) {
-      this.feed.start(Math.max(0, head - OVERLAP));
-      return;
-    }
-    const mayBeOther = this.#wasCut || this.feed.state.name === "reconnecting";
-    this.#wasCut = false;
-    if (mayBeOther && before !== null && head < before) {
-      this.feed.restart(head);
-      this.reread();
-    }
+  seen(head: number): void {
+    if (this.feed.last === null) this.feed.start(Math.max(0, head - OVERLAP));
   }
 
   reread(): void {
@@ -201,7 +187,7 @@ export function useDocument<T>(
         if (!stop.signal.aborted)
           setState((was) => ({ key, data: was.key === key ? was.data : null, problem, at: was.at }));
         // What the server says about the question does not change by asking again.
-        return problem.status >= 400 && problem.status < 500;
+        return problem.status >= 400 && problem.status < 500 && problem.status !== 429;
       }
     });
     again.current = ask;
@@ -286,9 +272,8 @@ export function useAttention(setAside: boolean, isWanted = true): Read<Attention
   const board = useBoard();
   const read = useDocument(
     async (signal) => {
-      const before = board.feed.last;
       const attention = await get<Attention>(`/attention?limit=500${setAside ? "&set_aside=true" : ""}`, signal);
-      board.seen(attention.head, before);
+      board.seen(attention.head);
       return attention;
     },
     isWanted ? `attention ${setAside}` : null,

@@ -20,7 +20,10 @@ export function Interventions() {
       const pages = await Promise.all(
         STUCK.map((health) => get<EntityPage>(`/entities${query({ health, limit: EACH })}`, signal)),
       );
-      return { items: pages.flatMap((page) => page.items), total: pages.reduce((sum, page) => sum + page.total, 0) };
+      return {
+        items: pages.flatMap((page) => page.items),
+        total: pages.reduce((sum, page) => sum + (page.total ?? page.items.length), 0),
+      };
     },
     "interventions",
     { on: (record) => record.type !== "observed", atMostEveryMs: 2000, alsoEveryMs: 15_000 },

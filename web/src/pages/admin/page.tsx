@@ -18,6 +18,15 @@ export function AdminPage() {
     alsoEveryMs: 10_000,
   });
   const health = read.data;
+  const info = useDocument((signal) => get<Facts>("/admin/info", signal), "info", {
+    on: (record) => record.type !== "observed",
+    atMostEveryMs: 2000,
+  });
+  const store = info.data ?? health?.store ?? {};
+  const reload = () => {
+    read.reload();
+    info.reload();
+  };
   return (
     <div className="admin">
       <header className="page-head">
@@ -30,14 +39,11 @@ export function AdminPage() {
           <div>
             <Runs health={health} />
             <Interventions />
-            <Reap onDone={read.reload} />
+            <Reap onDone={reload} />
           </div>
           <div>
-            <Store store={health.store} writer={health.writer} />
-            <Upkeep
-              legacy={typeof health.store.legacy === "number" ? health.store.legacy : null}
-              onDone={read.reload}
-            />
+            <Store store={store} writer={health.writer} />
+            <Upkeep legacy={typeof store.legacy === "number" ? store.legacy : null} onDone={reload} />
           </div>
         </div>
       )}

@@ -1,5 +1,6 @@
 // The reaper, by hand: first what it would do, then, with a reason, doing it.
 import { useState } from "react";
+import { giveAll } from "../../acts/orders";
 import { ActForm } from "../../acts/panel";
 import { asProblem, type Problem, post } from "../../api/client";
 import type { Reaped } from "../../api/types";
@@ -72,7 +73,11 @@ export function Reap({ onDone }: { onDone: () => void }) {
           button={`End ${count(would)}`}
           asks="Why now?"
           run={async (reason) => {
-            setFound(await reap({ dry_run: false, older_than_s: age, reason }));
+            const done = await reap({ dry_run: false, older_than_s: age });
+            setFound(done);
+            // The reaper records what shows that each is dead; why it was sent out now is a note beside that.
+            const ended = done.items.filter((item) => item.act === "ended").map((item) => item.id);
+            await giveAll(ended, { act: "note", text: `Reaped by hand: ${reason}` });
             onDone();
           }}
           onClose={() => setAsks(false)}

@@ -36,7 +36,7 @@ export function Upkeep({ legacy, onDone }: { legacy: number | null; onDone: () =
       <Verify />
       <Section title="Maintenance">
         <Vacuum onDone={onDone} />
-        <Checkpoint onDone={onDone} />
+        <Checkpoint />
         <p className="upkeep-line">
           <span className="soft">Every record as JSON, one a line.</span>
           <a className="button" href={`${BASE}/admin/export`} download="callboard.jsonl">
@@ -101,22 +101,29 @@ function Vacuum({ onDone }: { onDone: () => void }) {
   );
 }
 
-function Checkpoint({ onDone }: { onDone: () => void }) {
-  const order = useOrder(async () => {
-    const answer = await post<Facts>("/admin/checkpoint", {});
-    onDone();
-    return answer;
-  });
+function Checkpoint() {
+  const order = useOrder(() => post<Facts>("/admin/checkpoint", {}));
+  const number = (name: string) => (typeof order.answer?.[name] === "number" ? count(order.answer[name]) : "—");
   return (
     <div className="upkeep-line">
-      <span className="soft">Write a checkpoint over all records, which a later check can start from.</span>
+      <span className="soft">The writer signs the log as it grows; this tells how far.</span>
       <button type="button" disabled={order.isBusy} onClick={order.go}>
-        Checkpoint
+        Checkpoints
       </button>
-      {order.answer && <span role="status">Done.</span>}
+      {order.answer && (
+        <span role="status">
+          {number("checkpoints")} checkpoints, {number("head")} records.
+        </span>
+      )}
       {order.problem && <Refused problem={order.problem} />}
     </div>
   );
+}
+
+function importedText(answer: Facts): string {
+  const number = (name: string) => (typeof answer[name] === "number" ? answer[name] : 0);
+  const known = number("legacy_known");
+  return `${count(number("legacy"))} taken in${known > 0 ? `, ${count(known)} were known already` : ""}.`;
 }
 
 function Import({ legacy, onDone }: { legacy: number | null; onDone: () => void }) {
@@ -145,11 +152,7 @@ function Import({ legacy, onDone }: { legacy: number | null; onDone: () => void 
       </div>
       {isTooBig && <p className="refused">That file is larger than the server takes in one piece. Split it.</p>}
       {order.problem && <Refused problem={order.problem} />}
-      {order.answer && (
-        <p role="status">
-          Imported {typeof order.answer.imported === "number" ? count(order.answer.imported) : "them"}.
-        </p>
-      )}
+      {order.answer && <p role="status">{importedText(order.answer)}</p>}
     </Section>
   );
 }

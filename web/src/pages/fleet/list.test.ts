@@ -67,6 +67,18 @@ describe("the fleet's list", () => {
     expect(list.shown.rows.length).toBe(51);
   });
 
+  it("goes on where nobody counted", async () => {
+    const { fetch } = server(250);
+    const uncounted = async (path: string) => ({ ...((await fetch(path)) as object), total: null });
+    const list = new FleetList("", () => {}, uncounted);
+    await settle();
+    expect(list.shown).toMatchObject({ isRead: true, total: null, hasMore: true });
+    list.want(140);
+    await settle();
+    expect(list.shown.rows.length).toBe(250);
+    expect(list.shown.hasMore).toBe(false);
+  });
+
   it("drops what is not in the list any more", async () => {
     const { all, fetch } = server(50);
     const list = new FleetList("", () => {}, fetch);

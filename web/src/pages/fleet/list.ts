@@ -55,7 +55,11 @@ export function rowOf(view: View): Row {
 
 export interface Shown {
   rows: Row[];
+  /** The first page has come. */
+  isRead: boolean;
   total: number | null;
+  /** There are rows behind those that are loaded. */
+  hasMore: boolean;
   legacy: number;
   problem: Problem | null;
   /** Something changed below what is read again, so the order there may be old. */
@@ -65,7 +69,7 @@ export interface Shown {
 type Fetch = (path: string, signal: AbortSignal) => Promise<unknown>;
 
 export class FleetList {
-  shown: Shown = { rows: [], total: null, legacy: 0, problem: null, isOrderOld: false };
+  shown: Shown = { rows: [], isRead: false, total: null, hasMore: false, legacy: 0, problem: null, isOrderOld: false };
   readonly #params: string;
   readonly #fetch: Fetch;
   readonly #changed: () => void;
@@ -125,7 +129,7 @@ export class FleetList {
     try {
       while (!this.#stop.signal.aborted) {
         if (this.#isTopOld) await this.#rereadTop();
-        else if (this.shown.total === null || (this.#cursor !== null && this.shown.rows.length < this.#wanted))
+        else if (!this.shown.isRead || (this.#cursor !== null && this.shown.rows.length < this.#wanted))
           await this.#more();
         else break;
       }
@@ -143,7 +147,7 @@ export class FleetList {
   }
 
   async #more(): Promise<void> {
-    const page = await this.#page(this.#cursor, this.shown.total === null ? FIRST : PAGE);
+    const page = await this.#page(this.#cursor, this.shown.isRead ? PAGE : FIRST);
     this.#cursor = page.next_cursor;
     const rows = this.shown.rows.slice();
     for (const view of page.items) {
@@ -151,7 +155,8 @@ export class FleetList {
       this.#places.set(view.id, rows.length);
       rows.push(rowOf(view));
     }
-    this.#show({ rows, total: page.total, legacy: page.legacy, problem: null });
+    const hasMore = page.next_cursor !== null;
+    this.#show({ rows, isRead: true, hasMore, total: page.total, legacy: page.legacy, problem: null });
   }
 
   async #rereadTop(): Promise<void> {
@@ -172,7 +177,16 @@ export class FleetList {
     if (!isLong) this.#cursor = cursor;
     this.#places.clear();
     for (const [at, row] of rows.entries()) this.#places.set(row.id, at);
-    this.#show({ rows, total: last.total, legacy: last.legacy, problem: null, isOrderOld: isLong });
+    const hasMore = this.#cursor !== null;
+    this.#show({
+      rows,
+      isRead: true,
+      hasMore,
+      total: last.total,
+      legacy: last.legacy,
+      problem: null,
+      isOrderOld: isLong,
+    });
   }
 
   async #rereadRows(): Promise<void> {

@@ -16,6 +16,8 @@ import { ColumnHeads, GroupLine, RowLine, WaitingLine } from "./rows";
 const HEIGHTS = { wide: 32, narrow: 52, narrowBelow: 720 };
 /** More rows than this are not grouped; the filters make them fewer. */
 const GROUPED = 100_000;
+/** How many places stand for rows that nobody has counted. */
+const BEYOND = 40;
 
 /** The list for these filters, kept up to date. */
 function useFleet(params: string): [FleetList | null, Shown | null] {
@@ -95,15 +97,15 @@ export function FleetPage() {
         <Filters params={params} />
         {shown?.problem && shown.rows.length === 0 ? (
           <Trouble problem={shown.problem} onRetry={() => list?.reread()} />
-        ) : shown?.total === 0 ? (
+        ) : shown?.isRead && shown.rows.length === 0 && !shown.hasMore ? (
           <NothingHere />
-        ) : shown?.total == null ? (
+        ) : !shown?.isRead ? (
           <Skeleton rows={16} />
         ) : (
           <Table
             key={`${asked} ${by}`}
             list={list}
-            length={grouped?.length ?? shown.total}
+            length={grouped?.length ?? lengthOf(shown)}
             lineAt={lineAt}
             isGrouped={grouped !== null}
             sort={params.get("sort") ?? "severity"}
@@ -121,13 +123,21 @@ export function FleetPage() {
   );
 }
 
+/** How long the list is; where nobody has counted, a little longer than what is loaded, so that one can scroll on. */
+function lengthOf(shown: Shown): number {
+  return shown.total ?? shown.rows.length + (shown.hasMore ? BEYOND : 0);
+}
+
 function Count({ shown, params }: { shown: Shown | null; params: URLSearchParams }) {
-  if (shown?.total == null) return null;
+  if (!shown?.isRead) return null;
   const what = params.get("ended") === "true" ? "in all" : "alive";
+  const many = shown.total ?? shown.rows.length;
+  const isLeast = shown.total === null && shown.hasMore;
   return (
     <>
       <span className="faint">
-        {count(shown.total)} {what}
+        {isLeast ? "at least " : ""}
+        {count(many)} {what}
       </span>
       {shown.legacy > 0 && <LegacyPill count={shown.legacy} />}
     </>

@@ -14,7 +14,6 @@ const RANGES = [
   { days: 1, text: "24 hours", bucket: "hour" },
   { days: 7, text: "7 days", bucket: "day" },
   { days: 30, text: "30 days", bucket: "day" },
-  { days: 90, text: "90 days", bucket: "day" },
 ];
 
 const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
