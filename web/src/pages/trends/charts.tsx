@@ -53,7 +53,8 @@ export function linePath(values: (number | null)[], most: number, box: { width: 
     }
     const x = values.length === 1 ? box.width : (at / (values.length - 1)) * box.width;
     const y = box.height - (value / most) * box.height;
-    path += `${isDown ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`;
+    // A line of no length with round ends is a dot, so a value without neighbours is seen.
+    path += isDown ? `L${x.toFixed(1)} ${y.toFixed(1)}` : `M${x.toFixed(1)} ${y.toFixed(1)}h0`;
     isDown = true;
   });
   return path;
