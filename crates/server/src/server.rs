@@ -29,7 +29,7 @@ use crate::trends::Trends;
 /// Threads that serve connections.
 const WORKERS: usize = 2;
 /// Threads that may wait for the store.
-const WAITING_MAX: usize = 32;
+const WAITING_MAX: usize = 16;
 /// How often the dead are looked for.
 const REAP: Duration = Duration::from_secs(10);
 /// Threads that only wait need little.

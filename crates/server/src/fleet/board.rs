@@ -4,17 +4,22 @@
 //! read from the view rows of the ledger, never computed here. Deliberately absent: what ended and needs nobody; there
 //! may be millions of them, and the ledger lists those.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use callboard_engine::{Host, Sight, View, evaluate};
 use callboard_kernel::{EntityId, Moment};
 use callboard_ledger::{Ledger, Listing, Page, ReadError, Scope, Stored};
+use callboard_lifecycle::{Health, Severity};
 
 use super::glance::{Glance, Looks};
 
 /// Records read at once while catching up.
 const PAGE: usize = 2000;
+/// How long a judgement of the whole board is used again.
+const MOMENT: Duration = Duration::from_millis(250);
 /// Behind by more than this, everything is read anew.
 const FAR_BEHIND: u64 = 50_000;
 
@@ -23,7 +28,24 @@ const FAR_BEHIND: u64 = 50_000;
 pub(crate) struct Fleet {
     board: Mutex<Option<Board>>,
     standings: Mutex<Option<Standings>>,
+    ranking: Mutex<Option<(u64, Instant, Ranking)>>,
     looks: Looks,
+}
+
+/// Everything on the board in the order of its severity, the newest first among equals.
+pub(crate) type Ranking = Arc<Vec<Ranked>>;
+
+/// One entity, and what the judge said of it.
+pub(crate) struct Ranked {
+    pub(crate) severity: Severity,
+    pub(crate) health: Option<Health>,
+    pub(crate) stored: Arc<Stored>,
+}
+
+impl Ranked {
+    pub(crate) fn id(&self) -> EntityId {
+        self.stored.entity.state.id
+    }
 }
 
 /// How many stand in each state, by kind.
@@ -70,6 +92,29 @@ impl Fleet {
         };
         standings.catch_up(ledger, end)?;
         Ok(standings.counts.clone())
+    }
+
+    /// The board in the order of its severity. It is judged anew when something was recorded, and after a moment though
+    /// nothing was, because health changes though nobody writes.
+    pub(crate) fn ranking(&self, seen: &Seen, now: Moment, host: &Host) -> Ranking {
+        let mut ranking = self.ranking.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((head, at, ranked)) = &*ranking
+            && *head == seen.head
+            && at.elapsed() < MOMENT
+        {
+            return Arc::clone(ranked);
+        }
+        let glance = self.glance(host);
+        let sight = Sight::present(now, &glance);
+        let rank = |stored: &Arc<Stored>| {
+            let view = evaluate(stored, &sight);
+            Ranked { severity: view.state.severity, health: view.state.health, stored: Arc::clone(stored) }
+        };
+        let mut ranked: Vec<Ranked> = seen.entities.values().map(rank).collect();
+        ranked.sort_by_key(|ranked| (ranked.severity, Reverse(ranked.id().uuid())));
+        let ranked = Arc::new(ranked);
+        *ranking = Some((seen.head, Instant::now(), Arc::clone(&ranked)));
+        ranked
     }
 
     /// From where and when things are judged.

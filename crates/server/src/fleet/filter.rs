@@ -3,7 +3,6 @@
 //! Invariant: a filter looks at the judged view, so it can never disagree with what is shown; what the ledger can
 //! leave out by itself is asked of the ledger too. Deliberately absent: order and pieces.
 
-use callboard_engine::View;
 use callboard_kernel::{EntityId, Value};
 use callboard_ledger::Stored;
 use callboard_lifecycle::{Health, Kind, Severity};
@@ -85,9 +84,9 @@ impl Filter {
     }
 
     /// What only the judge can tell.
-    pub(crate) fn takes(&self, view: &View<'_>) -> bool {
-        (self.health.is_empty() || view.state.health.is_some_and(|health| self.health.contains(&health)))
-            && (self.severity.is_empty() || self.severity.contains(&view.state.severity))
+    pub(crate) fn takes(&self, health: Option<Health>, severity: Severity) -> bool {
+        (self.health.is_empty() || health.is_some_and(|health| self.health.contains(&health)))
+            && (self.severity.is_empty() || self.severity.contains(&severity))
     }
 }
 

@@ -7,10 +7,11 @@
 use std::cmp::Reverse;
 
 use callboard_engine::{Sight, View, evaluate};
+use callboard_kernel::EntityId;
 use callboard_ledger::{Ledger, ReadError, Sequence, Slice, Stored};
 use callboard_lifecycle::Severity;
 
-use super::board::Seen;
+use super::board::Ranked;
 use super::cursor::Cursor;
 use super::filter::Filter;
 use crate::problem::Problem;
@@ -78,21 +79,23 @@ pub(crate) struct Listed {
     pub(crate) total: Option<u64>,
 }
 
-/// Lists a page.
+/// Lists a page; the ranking is of the whole board.
 pub(crate) fn list(
     ledger: &Ledger,
-    seen: &Seen,
+    ranking: &[Ranked],
     sight: &Sight<'_>,
     wanted: &Wanted,
 ) -> Result<Listed, ReadError> {
     match (wanted.order, wanted.ended) {
-        (_, false) => Ok(of_board(seen, sight, wanted)),
-        (Order::By(order), true) => of_ledger(ledger, sight, wanted, order, beyond(wanted), &|_| true),
-        (Order::Severity, true) => by_severity(ledger, seen, sight, wanted),
+        (_, false) => Ok(of_board(ranking, wanted)),
+        (Order::By(order), true) => {
+            pieces(ledger, sight, &wanted.filter, wanted.limit, order, beyond(wanted), &|_| true)
+        }
+        (Order::Severity, true) => by_severity(ledger, ranking, sight, wanted),
     }
 }
 
-const fn beyond(wanted: &Wanted) -> Option<callboard_kernel::EntityId> {
+const fn beyond(wanted: &Wanted) -> Option<EntityId> {
     match wanted.cursor {
         Some(Cursor::Listed(id)) => Some(id),
         Some(Cursor::Ranked(..) | Cursor::Rest) | None => None,
@@ -104,89 +107,75 @@ const fn is_urgent(severity: Severity) -> bool {
 }
 
 /// What is alive, from memory.
-fn of_board(seen: &Seen, sight: &Sight<'_>, wanted: &Wanted) -> Listed {
-    let stored = seen.alive().filter(|stored| wanted.filter.takes_stored(stored));
-    let mut views: Vec<(View<'_>, &Stored)> = stored
-        .map(|stored| (evaluate(stored, sight), stored))
-        .filter(|(view, _)| wanted.filter.takes(view))
-        .collect();
+fn of_board(ranking: &[Ranked], wanted: &Wanted) -> Listed {
+    let is_alive = |ranked: &&Ranked| ranked.stored.entity.ended_at.is_none();
+    let mut found: Vec<&Ranked> = ranking.iter().filter(is_alive).filter(|one| takes(wanted, one)).collect();
     match wanted.order {
-        Order::Severity => views.sort_by_key(|(view, _)| (view.state.severity, Reverse(view.id.uuid()))),
-        Order::By(Sequence::Newest) => views.sort_by_key(|(view, _)| Reverse(view.id.uuid())),
-        Order::By(Sequence::Oldest) => views.sort_by_key(|(view, _)| view.id.uuid()),
+        Order::Severity => {}
+        Order::By(Sequence::Newest) => found.sort_by_key(|ranked| Reverse(ranked.id().uuid())),
+        Order::By(Sequence::Oldest) => found.sort_by_key(|ranked| ranked.id().uuid()),
     }
-    let total = Some(views.len() as u64);
-    let is_shown = |view: &View<'_>| match (wanted.order, wanted.cursor) {
+    let total = Some(found.len() as u64);
+    let is_shown = |ranked: &Ranked| match (wanted.order, wanted.cursor) {
         (_, None | Some(Cursor::Rest)) => true,
-        (Order::Severity, Some(Cursor::Ranked(severity, id))) => {
-            (view.state.severity, Reverse(view.id.uuid())) > (severity, Reverse(id.uuid()))
-        }
-        (Order::By(Sequence::Oldest), Some(Cursor::Listed(id))) => view.id.uuid() > id.uuid(),
+        (Order::Severity, Some(Cursor::Ranked(severity, id))) => is_behind(ranked, severity, id),
+        (Order::By(Sequence::Oldest), Some(Cursor::Listed(id))) => ranked.id().uuid() > id.uuid(),
         (Order::By(_) | Order::Severity, Some(Cursor::Listed(id) | Cursor::Ranked(_, id))) => {
-            view.id.uuid() < id.uuid()
+            ranked.id().uuid() < id.uuid()
         }
     };
-    views.retain(|(view, _)| is_shown(view));
-    let more = views.len() > wanted.limit;
-    views.truncate(wanted.limit);
-    let next = views.last().filter(|_| more).map(|(view, _)| match wanted.order {
-        Order::Severity => Cursor::Ranked(view.state.severity, view.id),
-        Order::By(_) => Cursor::Listed(view.id),
+    found.retain(|ranked| is_shown(ranked));
+    let more = found.len() > wanted.limit;
+    found.truncate(wanted.limit);
+    let next = found.last().filter(|_| more).map(|ranked| match wanted.order {
+        Order::Severity => Cursor::Ranked(ranked.severity, ranked.id()),
+        Order::By(_) => Cursor::Listed(ranked.id()),
     });
-    Listed { items: views.into_iter().map(|(_, stored)| stored.clone()).collect(), next, total }
+    Listed { items: found.into_iter().map(|ranked| (*ranked.stored).clone()).collect(), next, total }
+}
+
+fn takes(wanted: &Wanted, ranked: &Ranked) -> bool {
+    wanted.filter.takes_stored(&ranked.stored) && wanted.filter.takes(ranked.health, ranked.severity)
+}
+
+/// Does it come after this one in the order of severity?
+fn is_behind(ranked: &Ranked, severity: Severity, id: EntityId) -> bool {
+    (ranked.severity, Reverse(ranked.id().uuid())) > (severity, Reverse(id.uuid()))
 }
 
 /// The urgent ones from the board, then everything else from the ledger, the newest first.
 fn by_severity(
     ledger: &Ledger,
-    seen: &Seen,
+    ranking: &[Ranked],
     sight: &Sight<'_>,
     wanted: &Wanted,
 ) -> Result<Listed, ReadError> {
-    let newest = Sequence::Newest;
     let calm = |view: &View<'_>| !is_urgent(view.state.severity);
-    if matches!(wanted.cursor, Some(Cursor::Listed(_) | Cursor::Rest)) {
-        return of_ledger(ledger, sight, wanted, newest, beyond(wanted), &calm);
-    }
+    let rest = |limit| pieces(ledger, sight, &wanted.filter, limit, Sequence::Newest, beyond(wanted), &calm);
     let after = match wanted.cursor {
-        Some(Cursor::Ranked(severity, id)) => Some((severity, Reverse(id.uuid()))),
-        Some(Cursor::Listed(_) | Cursor::Rest) | None => None,
+        Some(Cursor::Listed(_) | Cursor::Rest) => return rest(wanted.limit),
+        Some(Cursor::Ranked(severity, id)) => Some((severity, id)),
+        None => None,
     };
-    let stored = seen.all().filter(|stored| wanted.filter.takes_stored(stored));
-    let mut urgent: Vec<(Severity, Reverse<uuid::Uuid>, &Stored)> = stored
-        .map(|stored| (evaluate(stored, sight), stored))
-        .filter(|(view, _)| !calm(view) && wanted.filter.takes(view))
-        .map(|(view, stored)| (view.state.severity, Reverse(view.id.uuid()), stored))
-        .filter(|(severity, id, _)| after.is_none_or(|after| (*severity, *id) > after))
-        .collect();
-    urgent.sort_by_key(|(severity, id, _)| (*severity, *id));
-    let more = urgent.len() > wanted.limit;
-    urgent.truncate(wanted.limit);
-    let next =
-        urgent.last().filter(|_| more).map(|(rank, _, last)| Cursor::Ranked(*rank, last.entity.state.id));
-    let mut items: Vec<Stored> = urgent.into_iter().map(|(_, _, stored)| stored.clone()).collect();
+    let mut urgent = ranking
+        .iter()
+        .take_while(|ranked| is_urgent(ranked.severity))
+        .filter(|ranked| after.is_none_or(|(severity, id)| is_behind(ranked, severity, id)))
+        .filter(|ranked| takes(wanted, ranked));
+    let shown: Vec<&Ranked> = urgent.by_ref().take(wanted.limit).collect();
+    let more = urgent.next().is_some();
+    let next = shown.last().filter(|_| more).map(|last| Cursor::Ranked(last.severity, last.id()));
+    let mut items: Vec<Stored> = shown.into_iter().map(|ranked| (*ranked.stored).clone()).collect();
     if more {
         return Ok(Listed { items, next, total: None });
     }
-    let left =
-        Wanted { filter: Filter::default(), limit: wanted.limit - items.len(), cursor: None, ..*wanted };
-    if left.limit == 0 {
+    let left = wanted.limit - items.len();
+    if left == 0 {
         return Ok(Listed { items, next: Some(Cursor::Rest), total: None });
     }
-    let rest = pieces(ledger, sight, &wanted.filter, left.limit, newest, None, &calm)?;
+    let rest = rest(left)?;
     items.extend(rest.items);
     Ok(Listed { items, next: rest.next, total: None })
-}
-
-fn of_ledger(
-    ledger: &Ledger,
-    sight: &Sight<'_>,
-    wanted: &Wanted,
-    order: Sequence,
-    beyond: Option<callboard_kernel::EntityId>,
-    also: &dyn Fn(&View<'_>) -> bool,
-) -> Result<Listed, ReadError> {
-    pieces(ledger, sight, &wanted.filter, wanted.limit, order, beyond, also)
 }
 
 /// Reads on behind an id until the page is full or enough was looked at.
@@ -196,7 +185,7 @@ fn pieces(
     filter: &Filter,
     limit: usize,
     order: Sequence,
-    beyond: Option<callboard_kernel::EntityId>,
+    beyond: Option<EntityId>,
     also: &dyn Fn(&View<'_>) -> bool,
 ) -> Result<Listed, ReadError> {
     let (mut items, mut looked) = (Vec::new(), 0);
@@ -210,7 +199,7 @@ fn pieces(
             let id = stored.entity.state.id;
             if filter.takes_stored(&stored) {
                 let view = evaluate(&stored, sight);
-                if filter.takes(&view) && also(&view) {
+                if filter.takes(view.state.health, view.state.severity) && also(&view) {
                     items.push(stored);
                 }
             }

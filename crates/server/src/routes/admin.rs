@@ -3,6 +3,7 @@
 //! Invariant: the same code as the verbs use, and nothing that changes a record. Deliberately absent: archiving and
 //! backups, which name files of this host and stay with the command line.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -170,8 +171,13 @@ pub(super) async fn export(State(app): State<Shared>, query: Query) -> Result<Re
     let after = query.read("since", "the number of a record")?.unwrap_or(Range::ALL.after);
     let until = query.read("until", "the number of a record")?.unwrap_or(Range::ALL.until);
     let (send, mut receive) = mpsc::channel::<std::io::Result<Bytes>>(4);
+    let permit = Arc::clone(&app.streams).try_acquire_owned();
+    let permit =
+        permit.map_err(|_| Problem::too_many("as many streams are open as this server allows", 5))?;
     let ledger = app.ledger.clone();
-    tokio::task::spawn_blocking(move || {
+    // A thread of its own: a reader that does not read must not take one away from those who ask the store.
+    let export = std::thread::Builder::new().name("export".to_owned()).spawn(move || {
+        let _permit = permit;
         let mut chunk = Vec::with_capacity(EXPORT_CHUNK);
         let exported = ledger.export(Range { after, until }, &mut |line| {
             chunk.extend_from_slice(line.as_bytes());
@@ -189,6 +195,7 @@ pub(super) async fn export(State(app): State<Shared>, query: Query) -> Result<Re
             drop(send.blocking_send(Err(std::io::Error::other(told(&error)))));
         }
     });
+    export.map_err(|error| Problem::unavailable(error.to_string()))?;
     let lines = futures_util::stream::poll_fn(move |context| receive.poll_recv(context));
     let headers = [
         (header::CONTENT_TYPE, "application/jsonl"),

@@ -54,8 +54,10 @@ pub(super) async fn list(State(app): State<Shared>, query: Query) -> Result<Answ
     ask(&app, move |app| {
         let seen = app.fleet.seen(&app.ledger)?;
         let glance = app.fleet.glance(&app.host);
-        let sight = Sight::present(app.now(), &glance);
-        let listed = list_entities(&app.ledger, &seen, &sight, &wanted)?;
+        let (now, host) = (app.now(), &app.host);
+        let sight = Sight::present(now, &glance);
+        let ranking = app.fleet.ranking(&seen, now, host);
+        let listed = list_entities(&app.ledger, &ranking, &sight, &wanted)?;
         let total = match listed.total {
             None if wanted.filter.is_plain() && wanted.filter.parent.is_none() => Some(total(app, &wanted)?),
             known => known,
