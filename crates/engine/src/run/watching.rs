@@ -156,37 +156,32 @@ impl<'a, 'b> Watching<'a, 'b> {
     /// has heard of the stop: a signal that ends it while a stop is wished for is that stop.
     pub(crate) fn attributed(&mut self, cause: Cause, how: &How) -> Cause {
         match (&cause, how) {
-            (Cause::OfItself, How::Signaled { signal, .. }) if STOPS.contains(signal) => match self.behalf() {
-                StopCause::Terminate => cause,
-                known => Cause::Stopped(known),
-            },
+            (Cause::OfItself, How::Signaled { signal, .. }) if STOPS.contains(signal) => {
+                self.behalf().map_or(cause, Cause::Stopped)
+            }
             _ => cause,
         }
     }
 
-    /// On whose behalf the supervisor is told to terminate: a recorded wish, a parent that ends, or nobody known.
-    fn behalf(&mut self) -> StopCause {
+    /// On whose behalf the run is to end: a recorded wish, a parent that ends, or nobody known.
+    fn behalf(&mut self) -> Option<StopCause> {
         let id = self.recorder.id;
         let wished = self.recorder.stored(id).and_then(|stored| wish(&stored.entity.facts));
         if let Some((wanted, by)) = wished {
             self.asked_by = Some(by);
-            return match wanted {
+            return Some(match wanted {
                 StopFor::Operator => StopCause::Operator,
                 StopFor::Parent => StopCause::Parent,
-            };
+            });
         }
         let parent = self.parent.and_then(|parent| self.recorder.stored(parent));
         let ends = parent.filter(|parent| {
             let facts = &parent.entity.facts;
             parent.entity.ended_at.is_some() || wish(facts).is_some() || is_abandoned(facts)
         });
-        match ends {
-            Some(parent) => {
-                self.asked_by = Some(parent.entity.state.id.to_string());
-                StopCause::Parent
-            }
-            None => StopCause::Terminate,
-        }
+        let parent = ends?;
+        self.asked_by = Some(parent.entity.state.id.to_string());
+        Some(StopCause::Parent)
     }
 }
 
@@ -258,7 +253,7 @@ impl Observer for Watching<'_, '_> {
 
     fn signal(&mut self, caught: Caught) -> Answer {
         match caught {
-            Caught::Terminate => Answer::Stop(self.behalf()),
+            Caught::Terminate => Answer::Stop(self.behalf().unwrap_or(StopCause::Terminate)),
             Caught::Interrupt
             | Caught::Hangup
             | Caught::Quit
