@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 
 use callboard_lifecycle::{MACHINES as MACHINES_DECLARED, render};
 
-use crate::{cargo, machine_list};
+use crate::{api_page, cargo, machine_list};
 
 /// What to do with a generated file that differs from its text.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,7 +43,7 @@ pub(crate) fn run(mode: Mode) -> Result<()> {
     }
     let mut outputs = pages();
     outputs.push(list);
-    outputs.push(api()?);
+    outputs.extend(api()?);
     apply(mode, root, &outputs)
 }
 
@@ -59,10 +59,14 @@ fn pages() -> Vec<Generated> {
     pages
 }
 
-/// The description of the API, from the code that serves it.
-fn api() -> Result<Generated> {
-    let text = serde_json::to_string_pretty(callboard_server::document())?;
-    Ok(Generated { path: "docs/openapi.json".to_owned(), text: text + "\n" })
+/// The description of the API, from the code that serves it: for programs, and for people.
+fn api() -> Result<[Generated; 2]> {
+    let document = callboard_server::document();
+    let text = serde_json::to_string_pretty(document)? + "\n";
+    Ok([
+        Generated { path: "docs/openapi.json".to_owned(), text },
+        Generated { path: "docs/reference/api.md".to_owned(), text: api_page::render(document) },
+    ])
 }
 
 fn apply(mode: Mode, root: &Path, outputs: &[Generated]) -> Result<()> {

@@ -8,6 +8,7 @@
 //! Not here: releasing, and anything the product does for its users. There is no argument parser either: six
 //! commands with one optional word each are a `match`.
 
+mod api_page;
 mod cargo;
 mod checks;
 mod generate;

@@ -6,6 +6,7 @@
 use std::sync::OnceLock;
 
 use axum::Router;
+use axum::http::Method;
 use axum::middleware::from_fn_with_state;
 use axum::response::Html;
 use axum::routing::get;
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 
-use crate::access::{gate, login};
+use crate::access::{Needs, gate, login, needs};
 use crate::app::{Answer, Shared};
 use crate::assets;
 use crate::problem::Problem;
@@ -73,8 +74,11 @@ fn finish(mut document: Value) -> Value {
     let Some(paths) = document["paths"].as_object_mut() else { return document };
     let all: Vec<(String, Value)> = std::mem::take(paths).into_iter().collect();
     for (path, mut methods) in all {
-        for operation in methods.as_object_mut().into_iter().flat_map(|methods| methods.values_mut()) {
+        for (method, operation) in methods.as_object_mut().into_iter().flatten() {
             operation["responses"]["default"] = problem.clone();
+            let method = Method::from_bytes(method.to_uppercase().as_bytes()).ok();
+            let scope = method.and_then(|method| needs(&method, &path)).map(Needs::scope);
+            operation["x-scope"] = json!(scope);
         }
         paths.insert(path.replace("{*", "{"), methods);
     }
@@ -85,10 +89,8 @@ fn finish(mut document: Value) -> Value {
 mod tests {
     use std::collections::BTreeSet;
 
-    use axum::http::Method;
-
     use super::*;
-    use crate::access::{needs, rows};
+    use crate::access::rows;
 
     #[test]
     fn every_path_of_the_router_has_a_row_in_the_table_of_access_and_no_row_is_left_over() {
@@ -111,11 +113,12 @@ mod tests {
     }
 
     #[test]
-    fn every_operation_may_answer_with_a_problem() {
+    fn every_operation_may_answer_with_a_problem_and_says_whom_it_is_open_to() {
         for (path, methods) in document()["paths"].as_object().unwrap() {
             assert!(!path.contains('*'), "{path}");
             for operation in methods.as_object().unwrap().values() {
                 assert!(operation["responses"]["default"].is_object(), "{path}");
+                assert!(operation["x-scope"].is_string(), "{path}");
             }
         }
     }

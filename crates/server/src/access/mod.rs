@@ -16,4 +16,5 @@ pub(crate) use gate::{gate, login};
 pub(crate) use keyring::Principal;
 pub use keyring::{KeyError, Keyring, Scope};
 #[cfg(test)]
-pub(crate) use table::{needs, rows};
+pub(crate) use table::rows;
+pub(crate) use table::{Needs, needs};

@@ -20,6 +20,19 @@ pub(crate) enum Needs {
     Act,
 }
 
+impl Needs {
+    /// Whom it is open to, as the description of the API says it.
+    pub(crate) const fn scope(self) -> &'static str {
+        match self {
+            Self::Nobody => "anybody",
+            Self::Look => "viewer",
+            Self::LookOwn => "viewer, or the agent of this run",
+            Self::SpeakOwn => "operator, or the agent of this run",
+            Self::Act => "operator",
+        }
+    }
+}
+
 use Needs::{Act, Look, LookOwn, Nobody, SpeakOwn};
 
 const GET: &str = "GET";
