@@ -1,8 +1,7 @@
 // Live: pages follow the ledger, over a restart of the server too, and agree with each other and with the API.
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { test } from "node:test";
-import { api, ended, isMarked, mark, newPage, RESTART, startRun, until, visit } from "./support.mjs";
+import { api, ended, isMarked, mark, newPage, server, startRun, until, visit } from "./support.mjs";
 
 test("the fleet follows a run from start to end", async (t) => {
   const page = await newPage(t);
@@ -26,15 +25,12 @@ test("output is followed, and is text whatever it holds", async (t) => {
   await ended(page, run.id);
 });
 
-test("after a restart of the server the page catches up by itself", {
-  skip: !RESTART && "CALLBOARD_RESTART is not set",
-}, async (t) => {
+test("after a restart of the server the page catches up by itself", async (t) => {
   const page = await newPage(t);
   await visit(page, `/?open=${encodeURIComponent("critical run.failed.exit_nonzero")}`);
   await mark(page);
   const seen = page.waitForSelector("[data-feed=reconnecting]");
-  const restarted = spawnSync("sh", ["-c", RESTART], { encoding: "utf8" });
-  assert.equal(restarted.status, 0, restarted.stderr);
+  await server.restart("SIGTERM");
   await seen;
   await page.waitForSelector("[data-feed=live]");
   await until(
@@ -45,24 +41,6 @@ test("after a restart of the server the page catches up by itself", {
   const run = await startRun(page, "exit 3", "after the restart");
   await page.locator("li.row", { hasText: run.title }).waitFor();
   assert.ok(await isMarked(page), "it was not loaded again");
-});
-
-test("two browsers and the API agree after a storm", async (t) => {
-  const [one, two] = [await newPage(t), await newPage(t)];
-  for (const page of [one, two]) await visit(page, "/fleet?sort=newest&ended=true&q=storm");
-  const runs = [];
-  for (let n = 0; n < 20; n++) runs.push(await startRun(one, `exit ${n % 3}`, "storm"));
-  for (const run of runs) {
-    const view = await ended(one, run.id);
-    for (const page of [one, two]) {
-      const shown = page.locator(".fleet-row", { hasText: run.title }).locator(".fleet-chain");
-      await until(
-        `${run.title} is shown as ${view.chain}`,
-        () => shown.innerText().catch(() => ""),
-        (text) => text.replace(/\s+/g, " ").trim() === view.chain,
-      );
-    }
-  }
 });
 
 test("everything comes from the server itself, and nothing complains", async (t) => {

@@ -117,11 +117,25 @@ test("filters, sort, grouping and selection survive a reload", async (t) => {
   );
 });
 
-test("a long list scrolls without a stutter", async (t) => {
+test("100,000 rows scroll without a stutter", async (t) => {
   const page = await newPage(t);
+  await visit(page, "/");
+  const run = await startRun(page, "exit 0", "one of many");
+  const view = await ended(page, run.id);
+  // One row in 100,000 places: what is measured is the page, and the server has figures of its own.
+  await page.route("**/api/v1/entities?*", (route) => {
+    const asked = new URL(route.request().url()).searchParams;
+    const [from, limit] = [Number(asked.get("cursor") ?? 0), Number(asked.get("limit"))];
+    const items = Array.from({ length: limit }, (_, n) => ({
+      ...view,
+      id: `ses_${from + n}`,
+      title: `run ${from + n}`,
+    }));
+    const next_cursor = from + limit < 100_000 ? String(from + limit) : null;
+    return route.fulfill({ json: { items, next_cursor, total: 100_000, legacy: 0, head: view.head } });
+  });
   await visit(page, "/fleet?ended=true&sort=newest");
-  const { total } = await api(page, "/entities?ended=true&limit=1");
-  if (total < 10_000) return t.skip(`there are only ${total} entities`);
+  await page.locator(".fleet-row", { hasText: "run 0" }).first().waitFor();
   const worst = await page.locator(".scroller").evaluate(async (scroller) => {
     const gaps = [];
     let last = performance.now();
@@ -135,4 +149,8 @@ test("a long list scrolls without a stutter", async (t) => {
   });
   assert.ok(worst < 100, `one frame in twenty took more than ${worst} ms`);
   assert.ok((await page.locator(".fleet-line").count()) < 120);
+  await page
+    .locator(".fleet-row", { hasText: /run 5\d{3}/ })
+    .first()
+    .waitFor();
 });

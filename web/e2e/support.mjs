@@ -1,45 +1,59 @@
-// What the browser tests share: one browser, one login, and orders to the server under test.
-//
-// CALLBOARD_URL      where the server is, such as http://127.0.0.1:8080
-// CALLBOARD_LOGIN    the one-time link it printed
-// CALLBOARD_RESTART  a shell command that stops the server and starts it again on the same address and store (optional)
-// CALLBOARD_CWD      a directory in which runs may be started; the system's temporary directory unless given
-// CHROMIUM           the browser; /usr/bin/chromium unless given
+// What the browser tests share: one server, one browser, one login, and orders to the server under test.
 import assert from "node:assert/strict";
-import { tmpdir } from "node:os";
+import { extname, join } from "node:path";
 import { chromium } from "playwright-core";
+import { findBrowser } from "./browser.mjs";
+import { Server } from "./server.mjs";
 
-export const BASE = process.env.CALLBOARD_URL;
-export const RESTART = process.env.CALLBOARD_RESTART;
-const LOGIN = process.env.CALLBOARD_LOGIN;
 const WAIT_MS = 15_000;
+/**
+ * CALLBOARD_PAGE: a directory with a page that is shown in place of the one in the program, such as `dist` after
+ * `npm run build`. It saves a compilation while one works on the page.
+ */
+const PAGE = process.env.CALLBOARD_PAGE;
+const TYPES = { html: "text/html", js: "text/javascript", css: "text/css", svg: "image/svg+xml" };
 
-if (!BASE || !LOGIN) throw new Error("set CALLBOARD_URL and CALLBOARD_LOGIN; e2e/support.mjs says to what");
-
+/** The server under test. */
+export const server = new Server();
 let browser;
 let session;
 
-/** Starts the browser and uses the login link; it works once, so every page afterwards gets the cookie it set. */
+/** Starts both and uses the login link; it works once, so every page afterwards gets the cookie it set. */
 export async function open() {
+  const login = await server.start();
   browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    executablePath: findBrowser(),
     args: ["--no-sandbox", "--headless", "--disable-gpu", "--disable-background-networking"],
   });
   const context = await browser.newContext();
   const page = await context.newPage();
-  await page.goto(LOGIN);
+  await page.goto(login);
   await page.waitForSelector("[data-feed=live]", { timeout: WAIT_MS });
   session = await context.storageState();
   await context.close();
 }
 
+async function newContext(options) {
+  const context = await browser.newContext(options);
+  if (PAGE) {
+    const isPage = (url) => url.origin === server.url && !/^\/(api|login)\b/.test(url.pathname);
+    await context.route(isPage, (route) => {
+      const { pathname } = new URL(route.request().url());
+      const path = join(PAGE, /\.\w+$/.test(pathname) ? pathname : "index.html");
+      return route.fulfill({ path, contentType: TYPES[extname(path).slice(1)] });
+    });
+  }
+  return context;
+}
+
 export async function close() {
   await browser?.close();
+  await server.close();
 }
 
 /** A page of its own, closed when the test ends. What it asks for and complains about is kept. */
 export async function newPage(t, { width = 1280, height = 800, theme = "light" } = {}) {
-  const context = await browser.newContext({ storageState: session, viewport: { width, height }, colorScheme: theme });
+  const context = await newContext({ storageState: session, viewport: { width, height }, colorScheme: theme });
   context.setDefaultTimeout(WAIT_MS);
   const page = await context.newPage();
   page.complaints = [];
@@ -54,7 +68,7 @@ export async function newPage(t, { width = 1280, height = 800, theme = "light" }
 }
 
 export async function visit(page, path) {
-  await page.goto(BASE + path);
+  await page.goto(server.url + path);
   await page.waitForSelector("[data-feed=live]");
 }
 
@@ -80,14 +94,13 @@ let made = 0;
 /** Starts a run with a title no other has. */
 export async function startRun(page, script, title) {
   const name = `${title} ${process.pid}-${++made}`;
-  const cwd = process.env.CALLBOARD_CWD ?? tmpdir();
-  const { id } = await api(page, "/runs", { argv: ["sh", "-c", script], cwd, title: name });
+  const { id } = await api(page, "/runs", { argv: ["sh", "-c", script], cwd: server.cwd, title: name });
   return { id, title: name };
 }
 
 /** Waits until something holds, asking again and again, and says what it saw last if it never does. */
-export async function until(what, ask, holds) {
-  const end = Date.now() + WAIT_MS;
+export async function until(what, ask, holds, ms = WAIT_MS) {
+  const end = Date.now() + ms;
   let seen;
   while (Date.now() < end) {
     seen = await ask();
