@@ -1,10 +1,11 @@
-// Drives a real server with a real browser. All tests share one process, because the login link works once.
+// Drives the real program with a real browser. All tests share one process, because the login link works once.
 import { after, before } from "node:test";
 import { close, open } from "./support.mjs";
 
 before(open);
 after(close);
 
+await import("./agreement.mjs");
 await import("./attention.mjs");
 await import("./evidence.mjs");
 await import("./live.mjs");

@@ -68,7 +68,11 @@ function ItemRow({
   const view = useView(item.entity.id);
   const words = useWords();
   return (
-    <div className="row-line attention-line">
+    <div
+      className="row-line attention-line"
+      data-entity={item.entity.id}
+      data-version={view?.chain === item.chain ? view.version : undefined}
+    >
       <a
         id={`row-${at}`}
         className="row-title"

@@ -109,7 +109,11 @@ function Head({ view, isPage, at }: { view: View; isPage: boolean; at: string | 
       .then((made) => setRetried(made.id))
       .catch((error) => setProblem(asProblem(error)));
   return (
-    <header className={`entity-head sev-${view.state.severity}`}>
+    <header
+      className={`entity-head sev-${view.state.severity}`}
+      data-entity={view.id}
+      data-version={at === null ? view.version : undefined}
+    >
       <Title className="entity-title">{view.title ?? words.noun(view.kind)}</Title>
       <div className="entity-line">
         <Chain view={view} />

@@ -79,6 +79,31 @@ describe("the fleet's list", () => {
     expect(list.shown.hasMore).toBe(false);
   });
 
+  it("keeps a row that is newer than the list that came late", async () => {
+    const { all, fetch } = server(50);
+    let late: (() => void) | undefined;
+    const slow = async (path: string) => {
+      const answer = await fetch(path);
+      if (late === undefined && path.includes("limit") && list.shown.isRead) {
+        await new Promise<void>((done) => {
+          late = done;
+        });
+      }
+      return answer;
+    };
+    const list = new FleetList("", () => {}, slow);
+    await settle();
+    list.reread();
+    await settle();
+    all[7] = view({ id: "e7", version: 9 });
+    list.take(record({ id: "e7", version: 9, type: "observed" }));
+    await settle();
+    expect(list.shown.rows[7]?.version).toBe(9);
+    late?.();
+    await settle();
+    expect(list.shown.rows[7]?.version).toBe(9);
+  });
+
   it("drops what is not in the list any more", async () => {
     const { all, fetch } = server(50);
     const list = new FleetList("", () => {}, fetch);

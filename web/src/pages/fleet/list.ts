@@ -167,7 +167,7 @@ export class FleetList {
     let last: EntityPage;
     do {
       last = await this.#page(cursor, Math.min(PAGE, wanted));
-      for (const view of last.items) top.push(rowOf(view));
+      for (const view of last.items) top.push(this.#newer(view));
       cursor = last.next_cursor;
     } while (cursor !== null && top.length < wanted);
     const inTop = new Set(top.map((row) => row.id));
@@ -187,6 +187,12 @@ export class FleetList {
       problem: null,
       isOrderOld: isLong,
     });
+  }
+
+  /** A row that was read by itself meanwhile may be newer than the same row of a list. */
+  #newer(view: View): Row {
+    const known = this.shown.rows[this.#places.get(view.id) ?? -1];
+    return known && known.version > view.version ? known : rowOf(view);
   }
 
   async #rereadRows(): Promise<void> {

@@ -67,6 +67,8 @@ export function RowLine({ row, place, isSelected, onCursor }: RowLineProps) {
       data-cursor={place.isCursor || undefined}
       data-selected={isSelected || undefined}
       data-ended={row.ended_at !== null || undefined}
+      data-entity={row.id}
+      data-version={row.version}
       onFocus={() => onCursor(place.at)}
     >
       <span role="cell" className="fleet-title">
