@@ -61,7 +61,7 @@ export function record(
     cause: null,
     key: null,
     data: {},
-    hash: null,
+    hash: "00",
   };
 }
 
@@ -76,6 +76,8 @@ export function item(some: Partial<AttentionItem> = {}): AttentionItem {
     reason: { code: "run.failed.exit_nonzero", message: "exited with 3" },
     cluster: "run.failed.exit_nonzero",
     cluster_size: 1,
+    dismissed: false,
+    snoozed_until: null,
     first_seen_at: "2026-11-15T11:00:00.000000Z",
     actions: [],
     ...some,

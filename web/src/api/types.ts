@@ -1,14 +1,23 @@
-// The documents of the HTTP API, as CONTRACT.md and the server describe them.
+// The documents of the HTTP API. Those that the server describes are taken from its OpenAPI document (`npm run types`); the
+// others are written down here.
 //
-// Invariant: unknown is null. Fields marked optional are additions that an older server does not send. Words of
-// vocabularies (states, healths, tones) are plain strings here: the page learns them from /vocabulary and /machines
-// and has no list of its own.
+// Invariant: unknown is null, and never left out of an answer. Words of vocabularies (states, healths, tones) are plain
+// strings: the page learns them from /vocabulary and /machines and has no list of its own.
+import type { components } from "./openapi";
+
+type Described = components["schemas"];
+
+/** What an answer holds: the document calls optional what may be null, and the server always sends it. */
+type Sent<T> = T extends readonly (infer One)[]
+  ? Sent<One>[]
+  : T extends object
+    ? { [Name in keyof T]-?: Sent<Exclude<T[Name], undefined>> }
+    : T;
+/** The same with some fields known better: the document leaves open what other crates put into them. */
+type But<T, Better> = Omit<T, keyof Better> & Better;
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 export type Facts = { [name: string]: Json };
-
-export type Severity = "critical" | "warning" | "info" | "neutral";
-export type Tone = "danger" | "warning" | "info" | "success" | "neutral";
 
 export interface EvidenceRef {
   kind: string;
@@ -26,28 +35,8 @@ export interface EvidenceRef {
   detail?: string | null;
 }
 
-export interface StateReason {
-  code: string;
-  message: string;
-  claim_status: string;
-  confidence: number;
-  entity_type?: string | null;
-  entity_id?: string | null;
-  evidence: EvidenceRef[];
-}
-
-export interface NormalizedState {
-  lifecycle: string | null;
-  outcome: string | null;
-  health: string | null;
-  delivery: string | null;
-  severity: Severity;
-  tone: Tone;
-  reasons: StateReason[];
-  evaluated_at: string;
-  policy_version: string;
-  source: string;
-}
+export type StateReason = But<Sent<Described["Reason"]>, { evidence: EvidenceRef[] }>;
+export type NormalizedState = But<Sent<Described["NormalizedState"]>, { reasons: StateReason[] }>;
 
 export interface ArtifactFile {
   path: string;
@@ -83,98 +72,35 @@ export interface Artifacts {
   verification: Verification | null;
 }
 
-export interface View {
-  id: string;
-  kind: string;
-  title: string | null;
-  labels: { [name: string]: string };
-  version: number;
-  state: NormalizedState;
-  chain: string;
-  effective: string;
-  created_at: string | null;
-  started_at: string | null;
-  entered_at: string | null;
-  ended_at: string | null;
-  last_activity_at: string | null;
-  parent: string | null;
-  host: string | null;
-  pid: number | null;
-  exit: { code: number | null; signal: string | number | null; oom: boolean | null; timed_out: boolean | null };
-  timeout: { configured_s: number | null; elapsed_s: number | null };
-  artifacts: Artifacts;
-  facts: Facts;
-  head?: number;
-}
+export type View = But<
+  Sent<Described["View"]>,
+  {
+    labels: { [name: string]: string };
+    state: NormalizedState;
+    host: string | null;
+    pid: number | null;
+    exit: { code: number | null; signal: string | number | null; oom: boolean | null; timed_out: boolean | null };
+    artifacts: Artifacts;
+    facts: Facts;
+  }
+>;
 
-export interface LedgerRecord {
-  seq: number;
-  at: string;
-  entity: { kind: string; id: string };
-  version: number;
-  type: string;
-  channel: string;
-  from: string | null;
-  to: string | null;
-  trigger: string | null;
-  actor: { type: string; id: string | null };
-  reasons: StateReason[];
-  cause: Json;
-  key: string | null;
-  data: Facts;
-  hash: string | null;
-}
+export type LedgerRecord = But<Sent<Described["Record"]>, { reasons: StateReason[]; data: Facts }>;
+export type EntityPage = But<Sent<Described["EntityPage"]>, { items: View[] }>;
+export type RecordPage = But<Sent<Described["RecordPage"]>, { items: LedgerRecord[] }>;
+export type AttentionItem = Sent<Described["AttentionItem"]>;
+export type Attention = Sent<Described["Attention"]> & { clear_since?: string | null };
+export type OutputPiece = Sent<Described["OutputPiece"]>;
+export type Output = Sent<Described["OutputPage"]>;
+export type Counts = Sent<Described["CountsAnswer"]>;
+export type Trends = Sent<Described["Report"]>;
+export type Health = But<Sent<Described["HealthAnswer"]>, { store: Facts }>;
+export type Refusal = Sent<Described["Refusal"]>;
 
-export interface EntityPage {
-  items: View[];
-  next_cursor: string | null;
-  /** Null where counting would mean judging everything there ever was. */
-  total: number | null;
-  legacy: number;
-  head: number;
-}
-
-export interface RecordPage {
-  items: LedgerRecord[];
-  next_after: number | null;
-}
-
-export interface AttentionItem {
-  fingerprint: string;
-  severity: Severity;
-  tone: Tone;
-  entity: { kind: string; id: string; title: string | null };
-  chain: string;
-  effective?: string;
-  reason: { code: string; message: string } | null;
-  cluster: string;
-  cluster_size: number;
-  first_seen_at: string | null;
-  snoozed_until?: string | null;
-  dismissed?: boolean;
-  actions: { name: string; command: string }[];
-}
-
-export interface Attention {
-  generated_at: string;
-  total: number;
-  by_severity: { [severity: string]: number };
-  set_aside?: number;
-  clear_since?: string | null;
-  items: AttentionItem[];
-  head: number;
-}
-
-export type OutputPiece =
-  | { at: string; offset: number; stream: string; text: string; bytes: number }
-  | { dropped: number };
-
-export interface Output {
-  from: number;
-  next: number;
-  end: number;
-  pieces: OutputPiece[];
-}
+/** What an order may say. */
+export type Move = Described["Move"];
+export type RunRequest = Described["RunRequest"];
+export type Started = Sent<Described["Started"]>;
 
 export interface Word {
   name: string;
@@ -216,26 +142,6 @@ export interface Reason {
   kind?: string | null;
 }
 
-export interface Counts {
-  machines: { kind: string; states: { state: string; count: number }[] }[];
-  live: number;
-  ended_24h: number;
-  legacy: number;
-}
-
-export interface Trends {
-  buckets: { from: string; outcomes: { [outcome: string]: number }; p50_s: number | null; p95_s: number | null }[];
-  reasons: { code: string; count: number }[];
-  time_in_state: { state: string; p50_s: number | null; p95_s: number | null }[];
-}
-
-export interface Health {
-  status: string;
-  store: Facts;
-  runs: { live: number; dead: number; stalled: number; waiting: number };
-  writer: Facts;
-}
-
 export interface Reaped {
   dry_run: boolean;
   ended: number;
@@ -246,13 +152,4 @@ export interface Verified {
   ok: boolean;
   records: number;
   problems: { seq: number | null; entity: string | null; problem: string }[];
-}
-
-export interface Refusal {
-  code: string;
-  message: string;
-  from: string | null;
-  to: string | null;
-  allowed: string[];
-  help: string;
 }

@@ -28,15 +28,17 @@ export function Chain({
   );
 }
 
-/** The chain of an attention item, with its entity's view if that is known. */
+/**
+ * The chain of an attention item, with its entity's view if that is known. Without it the pill takes the first two
+ * segments.
+ */
 export function ItemChain({ item, view }: { item: AttentionItem; view: View | undefined }) {
   if (view && view.chain === item.chain) return <Chain view={view} dense />;
   const parts = item.chain.split(BETWEEN);
-  const shown = item.effective ? 1 : 2;
-  const rest = parts.slice(shown);
+  const rest = parts.slice(2);
   return (
     <span className="chain">
-      <TonePill tone={item.tone} text={item.effective ?? parts.slice(0, shown).join(BETWEEN)} dense />
+      <TonePill tone={item.tone} text={parts.slice(0, 2).join(BETWEEN)} dense />
       {rest.length > 0 && <span className="chain-rest">{BETWEEN + rest.join(BETWEEN)}</span>}
     </span>
   );

@@ -1,11 +1,11 @@
 // Attention items as rows: what shares a cause is one row that opens.
 //
 // Invariant: the order is the server's: by severity, then by age. A cluster stands where its first item stands.
-import type { AttentionItem, Severity } from "../../api/types";
+import type { AttentionItem } from "../../api/types";
 
 export interface Cluster {
   key: string;
-  severity: Severity;
+  severity: string;
   cause: string;
   /** How many there are, also where the server sent only a part of them. */
   size: number;

@@ -4,7 +4,7 @@ import { lanes } from "./segments";
 
 const at = (seconds: number, to: string | null, seq: number) => ({
   ...record({ seq, type: to ? "transitioned" : "observed" }),
-  to,
+  to: to ?? "running",
   at: new Date(1_000_000_000_000 + seconds * 1000).toISOString(),
 });
 

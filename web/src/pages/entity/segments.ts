@@ -25,12 +25,12 @@ export function lanes(records: LedgerRecord[], end: number): Lanes {
   const start = Date.parse(first.at);
   const last = Math.max(end, Date.parse(records.at(-1)?.at ?? first.at), start + 1);
   const place = (at: number) => (at - start) / (last - start);
-  const moves = records.filter((record) => record.to !== null && record.type !== "observed");
+  const moves = records.filter((record) => record.type !== "observed");
   const segments = moves.map((record, at): Segment => {
     const from = Date.parse(record.at);
     const next = moves[at + 1];
     const to = next ? Date.parse(next.at) : last;
-    return { seq: record.seq, state: record.to ?? "", from: place(from), to: place(to), seconds: (to - from) / 1000 };
+    return { seq: record.seq, state: record.to, from: place(from), to: place(to), seconds: (to - from) / 1000 };
   });
   const every = Math.ceil(records.length / TICKS);
   const ticks = records

@@ -24,7 +24,7 @@ const LANES = 12;
 const LANE_HEIGHT = 10;
 
 export function Timeline({ view, records, parts, at }: TimelineProps) {
-  const moves = records.filter((record) => record.to !== null && record.type !== "observed");
+  const moves = records.filter((record) => record.type !== "observed");
   return (
     <Section title="Timeline" aside={`${moves.length} ${moves.length === 1 ? "transition" : "transitions"}`}>
       {records.length > 0 && <Lane view={view} records={records} parts={parts.slice(0, LANES)} />}

@@ -1,0 +1,2207 @@
+// Generated from docs/openapi.json by `npm run types`.
+export interface paths {
+    "/api/v1/admin/checkpoint": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** How far the log is signed: the writer signs by itself as the log grows, and this tells where it is. */
+        post: operations["checkpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The whole log as lines of JSON, as `callboard export` writes it. */
+        get: operations["export"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/import-legacy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take in rows from before there were states: one `{"legacy":{"kind","title","data"}}` a line. */
+        post: operations["import_legacy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/info": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What the store says of itself. */
+        get: operations["info"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/reap": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End the runs whose supervisor is dead. */
+        post: operations["reap"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/vacuum": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give back the space that is not needed. */
+        post: operations["vacuum"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Check every record, as `callboard verify` does. */
+        post: operations["verify"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/attention": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What needs somebody, the most urgent and oldest first. */
+        get: operations["attention"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/counts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How many entities stand in each state of each machine. */
+        get: operations["counts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/entities": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List entities: what is alive, and with `ended=true` what ended too. */
+        get: operations["list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/entities/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One entity as it stands, or as it stood. */
+        get: operations["one"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/entities/{id}/artifacts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a run promised, where, and what became of it. */
+        get: operations["overview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/entities/{id}/artifacts/{path}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One file that a run left behind, as a download. */
+        get: operations["file"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/entities/{id}/children": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What belongs to an entity, the oldest first; at most 500. */
+        get: operations["children"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/entities/{id}/dismiss": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Put what needs somebody off until its condition changes. */
+        post: operations["dismiss"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/entities/{id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The records of one entity as they are written, then `done` when it has ended. */
+        get: operations["of_entity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/entities/{id}/heartbeat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Say from inside a run that it lives. */
+        post: operations["heartbeat"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/entities/{id}/notes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Write something down about an entity. */
+        post: operations["note"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/entities/{id}/output": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a run wrote, from an offset on. */
+        get: operations["pieces"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/entities/{id}/output/{stream}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One stream of a run, byte for byte, whole or a range of it. */
+        get: operations["raw"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/entities/{id}/records": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The records of an entity, the oldest first. */
+        get: operations["records"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/entities/{id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Run again what was run: the same command, in the same directory, with the same options. */
+        post: operations["retry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/entities/{id}/snooze": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Put what needs somebody off for a while. */
+        post: operations["snooze"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/entities/{id}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ask a run to stop; it has ended when its state says so. */
+        post: operations["stop"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/entities/{id}/transition": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Move an entity to another state by hand. */
+        post: operations["transition"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/entities/{id}/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take a snooze or a dismissal back. */
+        post: operations["undo"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Every record as it is written.
+         * @description Each is `id: SEQ`, `event: record`, `data: Record`. `behind` says that the log is being read because the reader was
+         *     too slow; `reset` says that the place that was named does not exist.
+         */
+        get: operations["all"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How the store, the runs and the feed are. */
+        get: operations["health"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/machines": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Every state machine, as `callboard machines --json` prints them. */
+        get: operations["machines"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/reasons": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Every reason code and what it means. */
+        get: operations["reasons"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Start a run in the background. */
+        post: operations["start"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/trends": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How it went, by hour or by day. */
+        get: operations["trends"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/vocabulary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Every word people see, with its label, icon and colour token, and the colours of both themes. */
+        get: operations["vocabulary"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /** @description What can be done about it. */
+        Action: {
+            command: string;
+            name: string;
+        };
+        /** @description Who asked for it. */
+        ActorRef: {
+            id: string;
+            type: string;
+        };
+        /** @description What it promised, where, and what became of it. */
+        Artifacts: {
+            contract?: unknown;
+            dir?: unknown;
+            verification?: unknown;
+        };
+        /** @description What needs somebody. */
+        Attention: {
+            by_severity: {
+                [key: string]: number;
+            };
+            generated_at: string;
+            /** Format: int64 */
+            head: number;
+            items: components["schemas"]["AttentionItem"][];
+            /** Format: int64 */
+            set_aside: number;
+            /** Format: int64 */
+            total: number;
+        };
+        /** @description One thing that needs somebody. */
+        AttentionItem: {
+            actions: components["schemas"]["Action"][];
+            chain: string;
+            cluster: string;
+            /** Format: int64 */
+            cluster_size: number;
+            dismissed: boolean;
+            entity: components["schemas"]["Subject"];
+            fingerprint: string;
+            first_seen_at?: string | null;
+            reason?: components["schemas"]["Cause"] | null;
+            severity: string;
+            snoozed_until?: string | null;
+            tone: string;
+        };
+        /** @description How it went in one span of time. */
+        BucketReport: {
+            from: string;
+            outcomes: {
+                [key: string]: number;
+            };
+            /** Format: double */
+            p50_s?: number | null;
+            /** Format: double */
+            p95_s?: number | null;
+        };
+        /** @description Why it needs somebody. */
+        Cause: {
+            code: string;
+            message: string;
+        };
+        /** @description How far the log is signed. */
+        CheckpointAnswer: {
+            /** Format: int64 */
+            checkpoints: number;
+            /** Format: int64 */
+            head: number;
+        };
+        /** @description What belongs to one entity. */
+        Children: {
+            items: components["schemas"]["View"][];
+        };
+        /** @description How many stand where. */
+        CountsAnswer: {
+            /** Format: int64 */
+            ended_24h: number;
+            /** Format: int64 */
+            legacy: number;
+            /** Format: int64 */
+            live: number;
+            machines: components["schemas"]["MachineCount"][];
+        };
+        /** @description A page of entities. */
+        EntityPage: {
+            /**
+             * Format: int64
+             * @description Everything up to this record is in the answer.
+             */
+            head: number;
+            items: components["schemas"]["View"][];
+            /**
+             * Format: int64
+             * @description How many rows there are from before there were states.
+             */
+            legacy: number;
+            /** @description Where the next page begins; nothing if this is the last one. */
+            next_cursor?: string | null;
+            /**
+             * Format: int64
+             * @description How many there are on all pages, where that is known.
+             */
+            total?: number | null;
+        };
+        /** @description An entity by name. */
+        EntityRef: {
+            id: string;
+            kind: string;
+        };
+        /** @description How its process ended. */
+        Exit: {
+            code?: unknown;
+            oom?: unknown;
+            signal?: unknown;
+            timed_out?: boolean | null;
+        };
+        /** @description How it is. */
+        HealthAnswer: {
+            runs: components["schemas"]["Runs"];
+            /** @description ok or degraded. */
+            status: string;
+            store: unknown;
+            streams: components["schemas"]["Streams"];
+            writer: components["schemas"]["WriterAnswer"];
+        };
+        /** @description A sign of life. */
+        Heartbeat: {
+            /** @description Something came of it. */
+            progress?: boolean;
+            /** @description What it is doing, in a few words. */
+            status?: string | null;
+        };
+        /** @description How many of a kind stand where. */
+        MachineCount: {
+            kind: string;
+            states: components["schemas"]["StateCount"][];
+        };
+        /** @description A move. */
+        Move: {
+            /** @description What is recorded with it; a state may require some of it. */
+            data?: {
+                [key: string]: unknown;
+            };
+            /**
+             * Format: int64
+             * @description Only if it has exactly this version.
+             */
+            if_version?: number | null;
+            /** @description The same as the header Idempotency-Key. */
+            key?: string | null;
+            /** @description Why, in words. */
+            message: string;
+            /** @description Why, as a code. */
+            reason: string;
+            /** @description The state to move it to. */
+            to: string;
+            /** @description What caused it; the first cause the table allows unless given. */
+            trigger?: string | null;
+        };
+        /** @description The state on all axes. */
+        NormalizedState: {
+            delivery?: string | null;
+            evaluated_at: string;
+            health?: string | null;
+            lifecycle?: string | null;
+            outcome?: string | null;
+            policy_version: string;
+            reasons: components["schemas"]["Reason"][];
+            severity: string;
+            source: string;
+            tone: string;
+        };
+        /** @description Something to write down. */
+        Note: {
+            text: string;
+        };
+        /** @description A body without anything in it. */
+        Nothing: Record<string, never>;
+        /** @description A view, and the newest record that is in it. */
+        OneView: {
+            artifacts: components["schemas"]["Artifacts"];
+            /**
+             * @description The state as people read it.
+             * @example Failed · Infra OK · Trace present
+             */
+            chain: string;
+            created_at?: string | null;
+            /** @description One word for a pill that stands alone. */
+            effective: string;
+            ended_at?: string | null;
+            entered_at?: string | null;
+            exit: components["schemas"]["Exit"];
+            /** @description Everything else that was recorded. */
+            facts: {
+                [key: string]: unknown;
+            };
+            host?: unknown;
+            /**
+             * @description Its id: the prefix of its kind and 26 characters.
+             * @example ses_01k7c3h2f4x8w6t5r3q1n0m9bz
+             */
+            id: string;
+            kind: string;
+            labels: {
+                [key: string]: unknown;
+            };
+            last_activity_at?: string | null;
+            parent?: string | null;
+            pid?: unknown;
+            started_at?: string | null;
+            state: components["schemas"]["NormalizedState"];
+            timeout: components["schemas"]["Timeout"];
+            title?: string | null;
+            /**
+             * Format: int64
+             * @description How many records it has.
+             */
+            version: number;
+        } & {
+            /** Format: int64 */
+            head: number;
+        };
+        /** @description A part of the output. */
+        OutputPage: {
+            /**
+             * Format: int64
+             * @description Where the output ends so far.
+             */
+            end: number;
+            /**
+             * Format: int64
+             * @description Where it begins.
+             */
+            from: number;
+            /**
+             * Format: int64
+             * @description Where the next part begins.
+             */
+            next: number;
+            pieces: components["schemas"]["OutputPiece"][];
+        };
+        /** @description One piece: text, or how many bytes are missing. */
+        OutputPiece: {
+            at: string;
+            /** Format: int64 */
+            bytes: number;
+            /** Format: int64 */
+            offset: number;
+            stream: string;
+            text: string;
+        } | {
+            /** Format: int64 */
+            dropped: number;
+        };
+        /** @description Why a request was not answered as it wished (RFC 9457). */
+        Problem: {
+            detail: string;
+            /** @description What to do next. */
+            help: string;
+            refused?: components["schemas"]["Refusal"] | null;
+            /** Format: int32 */
+            status: number;
+            title: string;
+            type: string;
+        };
+        /** @description Which runs to end. */
+        ReapRequest: {
+            /** @description Say what would be ended, and end nothing. */
+            dry_run?: boolean;
+            /**
+             * Format: double
+             * @description Only what was not heard of for longer than this many seconds.
+             */
+            older_than_s?: number;
+        };
+        /** @description Why, with what shows it. */
+        Reason: {
+            claim_status: string;
+            /** @example run.failed.exit_nonzero */
+            code: string;
+            /** Format: double */
+            confidence: number;
+            evidence: unknown[];
+            message: string;
+        };
+        /** @description How often a reason led to an end that was no success. */
+        ReasonCount: {
+            code: string;
+            /** Format: int64 */
+            count: number;
+        };
+        /** @description One record of the log. */
+        Record: {
+            actor: components["schemas"]["ActorRef"];
+            at: string;
+            cause?: string | null;
+            channel: string;
+            data: {
+                [key: string]: unknown;
+            };
+            entity: components["schemas"]["EntityRef"];
+            from?: string | null;
+            hash: string;
+            key?: string | null;
+            reasons: components["schemas"]["Reason"][];
+            /** Format: int64 */
+            seq: number;
+            to: string;
+            trigger?: string | null;
+            type: string;
+            /** Format: int64 */
+            version: number;
+        };
+        /** @description A page of records. */
+        RecordPage: {
+            items: components["schemas"]["Record"][];
+            /**
+             * Format: int64
+             * @description Where the next page begins; nothing if this is the last one.
+             */
+            next_after?: number | null;
+        };
+        /** @description A record as the answer to a command. */
+        Recorded: {
+            record: components["schemas"]["Record"];
+        };
+        /** @description The kernel's no. */
+        Refusal: {
+            allowed: string[];
+            code: string;
+            entity: components["schemas"]["EntityRef"];
+            from?: string | null;
+            help: string;
+            message: string;
+            to?: string | null;
+        };
+        /** @description How it went. */
+        Report: {
+            buckets: components["schemas"]["BucketReport"][];
+            reasons: components["schemas"]["ReasonCount"][];
+            time_in_state: components["schemas"]["StateTime"][];
+        };
+        /** @description A run that is asked for over HTTP. */
+        RunRequest: {
+            /** @description The command and its arguments; no shell reads them. */
+            argv: string[];
+            /** @description Where it runs: an absolute path. */
+            cwd: string;
+            /** @description Files it has to produce; with :optional behind one, the run is only partial without it. */
+            expect?: string[];
+            /**
+             * Format: double
+             * @description When it is ended if nothing is heard from it, in seconds.
+             */
+            idle_timeout_s?: number | null;
+            /** @description What somebody sorts it by. */
+            labels?: {
+                [key: string]: string;
+            };
+            /** @description The run it belongs to. */
+            parent?: string | null;
+            /**
+             * Format: double
+             * @description When it is ended, in seconds.
+             */
+            timeout_s?: number | null;
+            /** @description What it is called; its command line unless given. */
+            title?: string | null;
+        };
+        /** @description How the runs are. */
+        Runs: {
+            /** Format: int64 */
+            dead: number;
+            /** Format: int64 */
+            live: number;
+            /** Format: int64 */
+            stalled: number;
+            /** Format: int64 */
+            waiting: number;
+        };
+        /** @description For how long. */
+        Snooze: {
+            /**
+             * Format: double
+             * @description Seconds; a day unless given.
+             */
+            for_s?: number | null;
+        };
+        /** @description The id of a run that was started. */
+        Started: {
+            id: string;
+        };
+        /** @description How many stand in a state. */
+        StateCount: {
+            /** Format: int64 */
+            count: number;
+            state: string;
+        };
+        /** @description How long entities stay in a state. */
+        StateTime: {
+            /** Format: double */
+            p50_s?: number | null;
+            /** Format: double */
+            p95_s?: number | null;
+            state: string;
+        };
+        /** @description A wish that a run stops. */
+        Stop: {
+            /** @description Do not give it time to go by itself. */
+            now?: boolean;
+            /** @description Why, in words. */
+            reason?: string | null;
+        };
+        /** @description How many streams are open. */
+        Streams: {
+            free: number;
+        };
+        /** @description What an item is about. */
+        Subject: {
+            id: string;
+            kind: string;
+            title?: string | null;
+        };
+        /** @description Its bound, and how long it ran. */
+        Timeout: {
+            /** Format: double */
+            configured_s?: number | null;
+            /** Format: double */
+            elapsed_s?: number | null;
+        };
+        /** @description How many bytes the store had, and has. */
+        VacuumAnswer: {
+            /** Format: int64 */
+            bytes_after: number;
+            /** Format: int64 */
+            bytes_before: number;
+        };
+        /** @description An entity as it stands, judged at a moment. */
+        View: {
+            artifacts: components["schemas"]["Artifacts"];
+            /**
+             * @description The state as people read it.
+             * @example Failed · Infra OK · Trace present
+             */
+            chain: string;
+            created_at?: string | null;
+            /** @description One word for a pill that stands alone. */
+            effective: string;
+            ended_at?: string | null;
+            entered_at?: string | null;
+            exit: components["schemas"]["Exit"];
+            /** @description Everything else that was recorded. */
+            facts: {
+                [key: string]: unknown;
+            };
+            host?: unknown;
+            /**
+             * @description Its id: the prefix of its kind and 26 characters.
+             * @example ses_01k7c3h2f4x8w6t5r3q1n0m9bz
+             */
+            id: string;
+            kind: string;
+            labels: {
+                [key: string]: unknown;
+            };
+            last_activity_at?: string | null;
+            parent?: string | null;
+            pid?: unknown;
+            started_at?: string | null;
+            state: components["schemas"]["NormalizedState"];
+            timeout: components["schemas"]["Timeout"];
+            title?: string | null;
+            /**
+             * Format: int64
+             * @description How many records it has.
+             */
+            version: number;
+        };
+        /** @description Where the log ends, and how far the feed is. */
+        WriterAnswer: {
+            /** Format: int64 */
+            feed_head: number;
+            /** Format: int64 */
+            head: number;
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    checkpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Nothing"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckpointAnswer"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    export: {
+        parameters: {
+            query?: {
+                /** @description Only the records after this one. */
+                since?: number;
+                /** @description Only the records up to and with this one. */
+                until?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/jsonl": string;
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    import_legacy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/jsonl": string;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    info: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reap: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReapRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    vacuum: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Nothing"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VacuumAnswer"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    verify: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Nothing"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    attention: {
+        parameters: {
+            query?: {
+                /** @description How many: 1 to 500, 100 unless given. */
+                limit?: number;
+                /** @description Those that were put off or dismissed too. */
+                set_aside?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Attention"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    counts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CountsAnswer"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list: {
+        parameters: {
+            query?: {
+                /** @description Only those of a kind. */
+                kind?: string;
+                /** @description Only those in one of these states, with commas between them. */
+                state?: string;
+                /** @description Only those with one of these healths. */
+                health?: string;
+                /** @description Only those of one of these severities. */
+                severity?: string;
+                /** @description NAME=VALUE; may be given several times. */
+                label?: string;
+                /** @description Only those of a project. */
+                project?: string;
+                /** @description Only those that belong to this one: a whole id. */
+                parent?: string;
+                /** @description Only those whose title, project, status or id says this. */
+                q?: string;
+                /** @description Those that ended too. */
+                ended?: boolean;
+                /** @description severity, newest or oldest. */
+                sort?: string;
+                /** @description How many: 1 to 500, 100 unless given. */
+                limit?: number;
+                /** @description next_cursor of the page before. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EntityPage"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    one: {
+        parameters: {
+            query?: {
+                /** @description As it was then: an RFC 3339 time. */
+                at?: string;
+                /** @description As it was after this record of the log. */
+                as_of?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Its whole id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OneView"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    overview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Artifacts"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    file: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description bytes=FIRST-LAST */
+                Range?: string | null;
+            };
+            path: {
+                id: string;
+                /** @description The path beneath the artifact directory. */
+                path: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": number[];
+                };
+            };
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": number[];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    children: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Its whole id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Children"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    dismiss: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Nothing"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Recorded"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    of_entity: {
+        parameters: {
+            query?: {
+                /** @description After this record; from its first one unless given. */
+                since?: number;
+            };
+            header?: {
+                /** @description The last record that was seen; wins over since. */
+                "Last-Event-ID"?: number | null;
+            };
+            path: {
+                /** @description Its whole id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    heartbeat: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Heartbeat"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Recorded"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    note: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Note"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Recorded"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pieces: {
+        parameters: {
+            query?: {
+                /** @description The offset of the first byte; negative counts from the end. */
+                from?: number;
+                /** @description How many bytes: 1 to 1048576, 65536 unless given. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OutputPage"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    raw: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description bytes=FIRST-LAST */
+                Range?: string | null;
+            };
+            path: {
+                id: string;
+                /** @description stdout or stderr. */
+                stream: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": number[];
+                };
+            };
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": number[];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    records: {
+        parameters: {
+            query?: {
+                /** @description Only those after this record. */
+                after?: number;
+                /** @description How many: 1 to 500, 100 unless given. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Its whole id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordPage"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    retry: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Nothing"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Started"];
+                };
+            };
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Started"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    snooze: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Snooze"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Recorded"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stop: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Stop"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Recorded"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    transition: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Move"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Recorded"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    undo: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Nothing"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Recorded"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    all: {
+        parameters: {
+            query?: {
+                /** @description After this record; the newest unless given. */
+                since?: number;
+                /** @description Only those of a kind. */
+                kind?: string;
+                /** @description Only those of one entity: a whole id. */
+                entity?: string;
+                /** @description Only those of a channel: replay or audit. */
+                channel?: string;
+            };
+            header?: {
+                /** @description The last record that was seen; wins over since. */
+                "Last-Event-ID"?: number | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    health: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HealthAnswer"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    machines: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reasons: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    start: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Started"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    trends: {
+        parameters: {
+            query?: {
+                /** @description How far back: 1 to 31, 7 unless given. */
+                days?: number;
+                /** @description hour or day; day unless given. */
+                bucket?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Report"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    vocabulary: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+}
