@@ -20,4 +20,5 @@ pub(crate) const TORTURES: &[Torture] = &[
     crate::flood::TORTURE,
     crate::kills::TORTURE,
     crate::orphans::TORTURE,
+    crate::sse::TORTURE,
 ];

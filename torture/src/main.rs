@@ -32,11 +32,14 @@ mod powerloss;
 mod process;
 mod processes;
 mod scene;
+mod service;
+mod sse;
 mod stage;
 mod tamper;
 mod trees;
 mod vfs;
 mod wild;
+mod wire;
 
 use std::process::ExitCode;
 

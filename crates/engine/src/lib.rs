@@ -9,10 +9,7 @@ mod filter;
 mod host;
 mod judge;
 mod kept;
-#[cfg(feature = "mutants")]
 pub mod mutant;
-#[cfg(not(feature = "mutants"))]
-mod mutant;
 pub mod notify;
 mod programs;
 mod project;

@@ -18,18 +18,16 @@ mod switched {
     }
 
     /// Is this safeguard removed?
-    pub(crate) fn removed(safeguard: &str) -> bool {
+    pub fn removed(safeguard: &str) -> bool {
         REMOVED.get_or_init(|| std::env::var(VARIABLE).ok()).as_deref() == Some(safeguard)
     }
 }
 
 #[cfg(feature = "mutants")]
-pub(crate) use switched::removed;
-#[cfg(feature = "mutants")]
-pub use switched::{VARIABLE, remove};
+pub use switched::{VARIABLE, remove, removed};
 
 /// No safeguard is ever removed in this build.
 #[cfg(not(feature = "mutants"))]
-pub(crate) const fn removed(_safeguard: &str) -> bool {
+pub const fn removed(_safeguard: &str) -> bool {
     false
 }

@@ -64,6 +64,11 @@ impl Ring {
         self.0.read().unwrap_or_else(PoisonError::into_inner).head
     }
 
+    /// Everything after this record is in the ring.
+    pub(crate) fn floor(&self) -> u64 {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).floor
+    }
+
     /// What comes after a record, as far as it is wanted.
     pub(crate) fn next(&self, after: u64, stops_at_end: bool, wants: &dyn Fn(&Mark) -> bool) -> Next {
         let inside = self.0.read().unwrap_or_else(PoisonError::into_inner);
