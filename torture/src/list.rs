@@ -21,4 +21,5 @@ pub(crate) const TORTURES: &[Torture] = &[
     crate::kills::TORTURE,
     crate::orphans::TORTURE,
     crate::sse::TORTURE,
+    crate::authz::TORTURE,
 ];

@@ -6,6 +6,7 @@
 
 mod aftermath;
 mod archive;
+mod authz;
 mod belief;
 mod board;
 #[path = "../../crates/ledger/tests/common/cluster.rs"]
