@@ -22,4 +22,5 @@ pub(crate) const TORTURES: &[Torture] = &[
     crate::orphans::TORTURE,
     crate::sse::TORTURE,
     crate::authz::TORTURE,
+    crate::origin::TORTURE,
 ];

@@ -25,6 +25,7 @@ mod migrate;
 mod model;
 mod mutants;
 mod nemesis;
+mod origin;
 mod orphans;
 mod paths;
 mod pg_model;
