@@ -23,4 +23,5 @@ pub(crate) const TORTURES: &[Torture] = &[
     crate::sse::TORTURE,
     crate::authz::TORTURE,
     crate::origin::TORTURE,
+    crate::idem::TORTURE,
 ];

@@ -18,6 +18,7 @@ mod dice;
 mod driver;
 mod flood;
 mod forgery;
+mod idem;
 mod ioerr;
 mod kills;
 mod list;

@@ -32,16 +32,16 @@ impl Background {
 }
 
 impl Runner for Background {
-    fn start(&self, id: EntityId, request: &RunRequest) -> Result<(), NotStarted> {
-        let shim = detaching::start_in(&self.store, id, &request.cwd, &words(id, request));
+    fn start(&self, id: EntityId, cause: &str, request: &RunRequest) -> Result<(), NotStarted> {
+        let shim = detaching::start_in(&self.store, id, &request.cwd, &words(id, cause, request));
         self.keep(shim.map_err(unfit)?);
         Ok(())
     }
 
-    fn retry(&self, id: EntityId, repeats: EntityId) -> Result<(), NotStarted> {
+    fn retry(&self, id: EntityId, cause: &str, repeats: EntityId) -> Result<(), NotStarted> {
         let (_, args, cwd) = retry::kept(&self.store, &repeats.to_string())
             .map_err(|error| NotStarted::Unfit(error.to_string()))?;
-        let words = args.again(repeats, true).as_shim(id);
+        let words = args.again(repeats, true).as_shim(id, cause);
         self.keep(detaching::start_in(&self.store, id, &cwd, &words).map_err(unfit)?);
         Ok(())
     }
@@ -60,9 +60,10 @@ fn unfit(told: String) -> NotStarted {
     }
 }
 
-fn words(id: EntityId, request: &RunRequest) -> Vec<OsString> {
+fn words(id: EntityId, cause: &str, request: &RunRequest) -> Vec<OsString> {
     let RunRequest { argv, cwd: _, title, labels, timeout_s, idle_timeout_s, expect, parent } = request;
-    let mut words: Vec<OsString> = vec!["run".into(), format!("--shim-of={id}").into()];
+    let mut words: Vec<OsString> =
+        vec!["run".into(), format!("--shim-of={id}").into(), format!("--cause={cause}").into()];
     let mut option = |name: &str, value: &str| words.push(format!("--{name}={value}").into());
     title.iter().for_each(|title| option("title", title));
     labels.iter().for_each(|(name, value)| option("label", &format!("{name}={value}")));

@@ -18,7 +18,7 @@ use crate::access::{Doorman, Keyring};
 use crate::feed::Feed;
 use crate::fleet::Fleet;
 use crate::problem::Problem;
-use crate::routes::{Latest, Starts};
+use crate::routes::Latest;
 use crate::runner::Runner;
 use crate::trends::Trends;
 
@@ -33,7 +33,6 @@ pub(crate) struct App {
     pub(crate) keys: Keyring,
     pub(crate) doorman: Doorman,
     pub(crate) runner: Arc<dyn Runner>,
-    pub(crate) starts: Starts,
     pub(crate) latest: Latest,
     /// What a person who comes in through this server is called in records.
     pub(crate) operator: String,

@@ -53,11 +53,11 @@ pub enum NotStarted {
 
 /// Starts runs in the background.
 pub trait Runner: Send + Sync {
-    /// Starts a run that gets this id, and returns when its process is there.
-    fn start(&self, id: EntityId, request: &RunRequest) -> Result<(), NotStarted>;
+    /// Starts a run that gets this id, with what led to it in its first record, and returns when its process is there.
+    fn start(&self, id: EntityId, cause: &str, request: &RunRequest) -> Result<(), NotStarted>;
 
     /// Starts once more what was run as `repeats`, under a new id.
-    fn retry(&self, id: EntityId, repeats: EntityId) -> Result<(), NotStarted>;
+    fn retry(&self, id: EntityId, cause: &str, repeats: EntityId) -> Result<(), NotStarted>;
 
     /// Lets go of those that have ended; called now and then.
     fn tidy(&self);

@@ -22,7 +22,7 @@ use crate::feed::{self, FollowError};
 use crate::fleet::Fleet;
 use crate::listen;
 use crate::router::router;
-use crate::routes::{Latest, Starts};
+use crate::routes::Latest;
 use crate::runner::Runner;
 use crate::trends::Trends;
 
@@ -143,7 +143,6 @@ impl Server {
             keys,
             doorman: Doorman::new(Names::of(address, &config.host_names), config.rate),
             runner: config.runner,
-            starts: Starts::default(),
             latest: Latest::default(),
             operator: config.operator,
             streams: Arc::new(Semaphore::new(config.streams)),

@@ -94,6 +94,9 @@ pub(crate) struct RunArgs {
     /// The id it has, because whoever started this has told it already.
     #[arg(long, hide = true, value_name = "ID")]
     shim_of: Option<String>,
+    /// What led to it.
+    #[arg(long, hide = true, value_name = "TEXT")]
+    cause: Option<String>,
     /// The command and its arguments.
     #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     command: Vec<OsString>,
@@ -187,6 +190,7 @@ impl RunArgs {
         let around = || own_run().filter(|_| !is_shim).and_then(|marker| marker.parse().ok());
         Ok(RunOrder {
             id,
+            cause: self.cause.clone(),
             program: match self.adapter {
                 Adapter::Auto => detect(&self.command),
                 Adapter::Of(program) => program,
@@ -242,13 +246,20 @@ impl RunArgs {
     }
 
     /// The words of the shim that runs this in the background under an id.
-    pub(crate) fn as_shim(&self, id: EntityId) -> Vec<OsString> {
-        Self { detach: false, shim_of: Some(id.to_string()), ..self.clone() }.words()
+    pub(crate) fn as_shim(&self, id: EntityId, cause: &str) -> Vec<OsString> {
+        let (shim_of, cause) = (Some(id.to_string()), Some(cause.to_owned()));
+        Self { detach: false, shim_of, cause, ..self.clone() }.words()
     }
 
     /// Keeps the words of the command line, exactly, for whoever wants to run it again.
     fn keep_words(&self, dir: &Path) -> Result<(), Error> {
-        let again = Self { shim_of: None, retry_of: None, detach: self.shim_of.is_some(), ..self.clone() };
+        let again = Self {
+            shim_of: None,
+            retry_of: None,
+            cause: None,
+            detach: self.shim_of.is_some(),
+            ..self.clone()
+        };
         let mut bytes = Vec::new();
         for word in again.words() {
             bytes.extend_from_slice(word.as_bytes());
@@ -271,6 +282,7 @@ impl RunArgs {
             ("parent", &self.parent),
             ("retry-of", &self.retry_of),
             ("shim-of", &self.shim_of),
+            ("cause", &self.cause),
         ];
         texts.into_iter().for_each(|(name, value)| value.iter().for_each(|value| option(name, value.into())));
         let paths = [("contract", &self.contract), ("artifacts", &self.artifacts), ("report", &self.report)];

@@ -73,7 +73,7 @@ pub(crate) fn play(stage: &Stage, ledger: &Ledger, runner: &dyn Runner) -> Resul
             expect: role.expect.iter().map(|path| (*path).to_owned()).collect(),
             parent: None,
         };
-        let started = runner.start(id, &request);
+        let started = runner.start(id, "the demo", &request);
         started.map_err(|error| Error::Shim(std::io::Error::other(error.to_string())))?;
         fleet.runs.push((id, role));
     }

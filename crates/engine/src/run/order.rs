@@ -23,6 +23,8 @@ const TITLE_CHARS: usize = 80;
 pub struct Order {
     /// The id it gets.
     pub id: EntityId,
+    /// What led to it, if somebody else asked for it.
+    pub cause: Option<String>,
     /// The command and its arguments.
     pub argv: Vec<OsString>,
     /// Where it runs.

@@ -66,7 +66,7 @@ pub enum RunError {
 /// Runs it; `started` is called when its process is there and recorded.
 pub fn perform(order: Order, desk: Desk<'_>, started: &mut dyn FnMut(EntityId)) -> Result<Ended, RunError> {
     let this = process::this().map_err(RunError::Identity)?;
-    let mut recorder = Recorder::new(desk, order.id, &this);
+    let mut recorder = Recorder::new(desk, order.id, &this, order.cause.clone());
     let signals = Signals::take().map_err(RunError::Identity)?;
     let begin = Create { at: SessionState::Pending.into(), reasons: Vec::new(), data: order.facts(&this) };
     recorder.append(Ask::Create(begin)).map_err(|error| RunError::NotRecorded(Box::new(error)))?;

@@ -50,13 +50,15 @@ pub(crate) struct Recorder<'a> {
     actor: Actor,
     /// That the process is there, until its record is known to be.
     begun: Option<Command>,
+    /// What led to the run, for its first record.
+    cause: Option<String>,
     pub(crate) id: EntityId,
 }
 
 impl<'a> Recorder<'a> {
-    pub(crate) fn new(desk: Desk<'a>, id: EntityId, this: &Identity) -> Self {
+    pub(crate) fn new(desk: Desk<'a>, id: EntityId, this: &Identity, cause: Option<String>) -> Self {
         let actor = Actor::new(ActorClass::Supervisor, format!("{}/{}", this.host, this.pid));
-        Self { desk, ledger: None, actor, begun: None, id }
+        Self { desk, ledger: None, actor, begun: None, cause, id }
     }
 
     pub(crate) fn now(&self) -> Moment {
@@ -91,7 +93,8 @@ impl<'a> Recorder<'a> {
     }
 
     fn send(&mut self, command: Command) -> Result<Ticket, OpenError> {
-        let request = Request { command, actor: self.actor.clone(), now: self.now(), cause: None };
+        let cause = self.cause.take();
+        let request = Request { command, actor: self.actor.clone(), now: self.now(), cause };
         Ok(self.ledger()?.submit(request))
     }
 

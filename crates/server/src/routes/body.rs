@@ -8,9 +8,11 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use bytes::Bytes;
+use callboard_engine::mutant;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::access::Principal;
 use crate::problem::Problem;
 
 /// Bytes of a body at the most.
@@ -52,6 +54,24 @@ pub(crate) fn is(headers: &HeaderMap, wanted: &str) -> bool {
 /// The key that makes a repeated request the same request.
 #[derive(Clone, Debug)]
 pub(crate) struct Key(pub(crate) Option<String>);
+
+impl Key {
+    /// The key as it is recorded: that of a token, and none that a supervisor uses for itself.
+    pub(crate) fn of(&self, who: &Principal) -> Option<String> {
+        let key = self.0.as_ref()?;
+        if mutant::removed("keys_of_a_token") {
+            return Some(key.clone());
+        }
+        let owner = blake3::Hash::from_bytes(who.mark).to_hex();
+        let whole = format!("http {} {key}", &owner[..16]);
+        let is_short = whole.len() <= KEY_MAX;
+        Some(if is_short {
+            whole
+        } else {
+            format!("http {} {}", &owner[..16], blake3::hash(key.as_bytes()).to_hex())
+        })
+    }
+}
 
 impl<S: Send + Sync> FromRequestParts<S> for Key {
     type Rejection = Problem;

@@ -39,7 +39,7 @@ impl Ask {
         let digest = blake3::hash(body).to_hex();
         let actor = actor(app, who);
         let cause = format!("http {act} {}", &digest[..16]);
-        Ok(Self { id: id_of(id)?, actor, key: key.0, if_version: None, cause })
+        Ok(Self { id: id_of(id)?, actor, key: key.of(who), if_version: None, cause })
     }
 
     /// Records it, or finds the record that the same request made before.
@@ -61,14 +61,18 @@ impl Ask {
         }
     }
 
-    /// The record that this request made before, if it did.
+    /// The record that this request made before, if it did; another request with its key is refused.
     fn earlier(&self, app: &App) -> Result<Option<Record>, Problem> {
         let Some(key) = &self.key else { return Ok(None) };
         let page = Page { after: 0, limit: usize::MAX, scope: Whose::Entity(self.id) };
         let found = app.ledger.records(page)?.into_iter().find(|record| record.key.as_ref() == Some(key));
         let same =
             |record: &Record| record.event().is_ok_and(|event| event.cause.as_deref() == Some(&self.cause));
-        Ok(found.filter(same))
+        if found.as_ref().is_some_and(|record| !same(record)) {
+            Err(Problem::key_reused())
+        } else {
+            Ok(found)
+        }
     }
 }
 
@@ -171,10 +175,10 @@ pub(super) async fn stop(
     let asked = Ask::new(&app, &who, "stop", &id, key, &bytes)?;
     recorded(&app, move |app| {
         let stored = app.entity(asked.id)?;
-        if let Some(earlier) = asked.earlier(app)? {
-            return Ok(earlier);
+        let earlier = asked.earlier(app)?;
+        if earlier.is_none() {
+            running(&stored)?;
         }
-        running(&stored)?;
         let wish = |said: Option<&String>, key: Option<&String>| StopWish {
             actor: asked.actor.clone(),
             wanted: StopFor::Operator,
@@ -183,11 +187,22 @@ pub(super) async fn stop(
             cause: Some(asked.cause.clone()),
             now: app.now(),
         };
-        let wished = wish_to_stop(&app.ledger, &stored, wish(body.reason.as_ref(), asked.key.as_ref()));
-        let record = asked.settle(app, wished.map(|(receipt, _)| receipt.record))?;
-        if body.now {
-            // Asking twice skips the rest of the grace.
-            wish_to_stop(&app.ledger, &stored, wish(body.reason.as_ref(), None))?;
+        let ask = |key: Option<&String>| {
+            let wished = wish_to_stop(&app.ledger, &stored, wish(body.reason.as_ref(), key));
+            wished.map(|(receipt, _)| receipt.record)
+        };
+        let record = match earlier {
+            Some(record) => record,
+            None => asked.settle(app, ask(asked.key.as_ref()))?,
+        };
+        if body.now && stored.entity.ended_at.is_none() {
+            // Asking twice skips the rest of the grace; under a key of its own, so that a repetition asks no third time.
+            let second =
+                asked.key.as_ref().map(|key| format!("now {}", blake3::hash(key.as_bytes()).to_hex()));
+            match ask(second.as_ref()) {
+                Err(AppendError::Refused(refusal)) if refusal.code == RefusalCode::KeyReused => {}
+                other => drop(other?),
+            }
         }
         Ok(record)
     })

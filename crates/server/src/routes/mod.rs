@@ -23,7 +23,6 @@ pub(crate) use declared::api;
 pub(crate) use health::{livez, metrics, readyz};
 pub(crate) use overview::Latest;
 pub(crate) use page::docs_page;
-pub(crate) use runs::Starts;
 
 /// Entries on a page at the most.
 const PAGE_MAX: usize = 500;

@@ -3,13 +3,12 @@
 //! Invariant: a run that is started here has a supervisor of its own and outlives this server. The same key is the same
 //! run: its id comes from the key, so starting it twice finds it there. Deliberately absent: how a run is started.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
-
 use axum::Extension;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use callboard_engine::mutant;
 use callboard_kernel::{EntityId, Moment, Value};
+use callboard_ledger::{Page, Scope};
 use callboard_lifecycle::Kind;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -22,28 +21,6 @@ use crate::access::Principal;
 use crate::app::{Answer, App, Shared, ask};
 use crate::problem::Problem;
 use crate::runner::{NotStarted, RunRequest};
-
-/// What the runs with a key were asked for with, as long as this server remembers.
-#[derive(Default)]
-pub(crate) struct Starts(Mutex<HashMap<EntityId, blake3::Hash>>);
-
-/// Requests remembered at the most; beyond this, all are forgotten.
-const STARTS_MAX: usize = 10_000;
-
-impl Starts {
-    /// Is it the same request that came with this key before?
-    fn agree(&self, id: EntityId, key: &Key, digest: blake3::Hash) -> Result<(), Problem> {
-        if key.0.is_none() {
-            return Ok(());
-        }
-        let mut starts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if starts.len() >= STARTS_MAX {
-            starts.clear();
-        }
-        let known = *starts.entry(id).or_insert(digest);
-        if known == digest { Ok(()) } else { Err(Problem::key_reused()) }
-    }
-}
 
 /// The id of a run that was started.
 #[derive(Serialize, ToSchema)]
@@ -65,11 +42,10 @@ pub(super) async fn start(
     Json(request, bytes): Json<RunRequest>,
 ) -> Result<Answer, Problem> {
     check(&request)?;
-    let digest = blake3::hash(&bytes);
+    let cause = cause("runs", &bytes);
     ask(&app, move |app| {
         let id = id_for(app, &who, "runs", &key);
-        app.starts.agree(id, &key, digest)?;
-        begin(app, id, &key, || app.runner.start(id, &request))
+        begin(app, id, &key, &cause, || app.runner.start(id, &cause, &request))
     })
     .await
 }
@@ -96,8 +72,8 @@ pub(super) async fn retry(
             return Err(Problem::conflict(format!("the command of {repeats} was not kept"), help));
         }
         let id = id_for(app, &who, "retry", &key);
-        app.starts.agree(id, &key, blake3::hash(repeats.to_string().as_bytes()))?;
-        begin(app, id, &key, || app.runner.retry(id, repeats))
+        let cause = cause("retry", repeats.to_string().as_bytes());
+        begin(app, id, &key, &cause, || app.runner.retry(id, &cause, repeats))
     })
     .await
 }
@@ -143,20 +119,37 @@ fn fresh(now: Moment) -> EntityId {
     EntityId::new(Kind::Session, Uuid::new_v7(timestamp))
 }
 
+/// What a run was asked for with: told in its first record, and compared when its key comes again.
+fn cause(what: &str, body: &[u8]) -> String {
+    format!("http {what} {}", &blake3::hash(body).to_hex()[..16])
+}
+
+/// Is the run of this key there, and was it asked for in the same words?
+fn is_there(app: &App, id: EntityId, key: &Key, cause: &str) -> Result<bool, Problem> {
+    if key.0.is_none() {
+        return Ok(false);
+    }
+    let first = app.ledger.records(Page { after: 0, limit: 1, scope: Scope::Entity(id) })?;
+    let Some(first) = first.first() else { return Ok(false) };
+    let is_same = first.event().is_ok_and(|event| event.cause.as_deref() == Some(cause));
+    if is_same || mutant::removed("runs_remember_their_body") { Ok(true) } else { Err(Problem::key_reused()) }
+}
+
 fn begin(
     app: &App,
     id: EntityId,
     key: &Key,
+    cause: &str,
     start: impl FnOnce() -> Result<(), NotStarted>,
 ) -> Result<Answer, Problem> {
     let there = || Answer::with(StatusCode::OK, &Started { id });
-    if key.0.is_some() && app.ledger.entity(id)?.is_some() {
+    if is_there(app, id, key, cause)? {
         return there();
     }
     match start() {
         Ok(()) => Answer::with(StatusCode::CREATED, &Started { id }),
         // Of two who start the same run at once one finds it there.
-        Err(_) if key.0.is_some() && app.ledger.entity(id)?.is_some() => there(),
+        Err(_) if is_there(app, id, key, cause)? => there(),
         Err(NotStarted::Unfit(because)) => {
             Err(Problem::bad_request(because, "change what is to be run, and ask again"))
         }
