@@ -24,4 +24,5 @@ pub(crate) const TORTURES: &[Torture] = &[
     crate::authz::TORTURE,
     crate::origin::TORTURE,
     crate::idem::TORTURE,
+    crate::secrets::TORTURE,
 ];

@@ -35,6 +35,7 @@ mod powerloss;
 mod process;
 mod processes;
 mod scene;
+mod secrets;
 mod service;
 mod sse;
 mod stage;

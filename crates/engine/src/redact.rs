@@ -4,11 +4,16 @@
 //! as they were typed. Deliberately absent: guessing at words that look like nothing; a password that stands alone
 //! between others is not found.
 
+use crate::mutant;
+
 /// What stands in the place of a secret.
 pub(crate) const HIDDEN: &str = "***";
 
 /// How secrets of well-known services begin, and how long they are at the least.
-const SHAPES: [(&str, usize); 19] = [
+const SHAPES: [(&str, usize); 22] = [
+    ("cb_adm_", 20),
+    ("cb_ro_", 20),
+    ("cb_run_", 20),
     ("sk-", 16),
     ("sk_live_", 16),
     ("sk_test_", 16),
@@ -49,11 +54,18 @@ const NAMES: [&str; 12] = [
 /// The words of a command line, without their secrets.
 pub(crate) fn words<'a>(argv: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut next_is_secret = false;
+    let mut next_is_login = false;
     argv.map(|word| {
+        if mutant::removed("redact_words") {
+            return word.to_owned();
+        }
         let hide = std::mem::take(&mut next_is_secret) && !word.starts_with('-');
-        if hide {
+        let is_login = std::mem::take(&mut next_is_login) && word.contains(':');
+        if hide || is_login {
             return HIDDEN.to_owned();
         }
+        // As curl and its like are told a name and a password.
+        next_is_login = matches!(word, "-u" | "--user" | "--proxy-user");
         next_is_secret = word.starts_with('-') && !word.contains('=') && names_a_secret(word);
         text(word)
     })
@@ -63,22 +75,35 @@ pub(crate) fn words<'a>(argv: impl Iterator<Item = &'a str>) -> Vec<String> {
 /// One text, without its secrets.
 pub(crate) fn text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut after_bearer = false;
+    let mut is_next = false;
     for piece in text.split_inclusive(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',' | ';')) {
         let word = piece.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',' | ';'));
         let rest = &piece[word.len()..];
-        if std::mem::take(&mut after_bearer) && !word.is_empty() {
+        if std::mem::take(&mut is_next) && !word.is_empty() {
             out.push_str(HIDDEN);
         } else {
             out.push_str(&one_word(word));
         }
-        after_bearer = word.eq_ignore_ascii_case("bearer") || word.eq_ignore_ascii_case("basic");
+        is_next = word.eq_ignore_ascii_case("bearer")
+            || word.eq_ignore_ascii_case("basic")
+            || word.strip_suffix(':').is_some_and(is_header);
         out.push_str(rest);
     }
     out
 }
 
+/// Does a header of this name carry a secret? A word of plain prose with a colon behind it is none.
+fn is_header(name: &str) -> bool {
+    name.eq_ignore_ascii_case("cookie") || (name.contains(['-', '_']) && names_a_secret(name))
+}
+
 fn one_word(word: &str) -> String {
+    if let Some((address, query)) = word.split_once('?')
+        && address.contains("://")
+    {
+        let pairs: Vec<String> = query.split('&').map(one_word).collect();
+        return format!("{}?{}", one_word(address), pairs.join("&"));
+    }
     for separator in ['=', ':'] {
         if let Some((name, value)) = word.split_once(separator)
             && !value.is_empty()
@@ -104,7 +129,8 @@ fn without_shapes(word: &str) -> String {
         let secret: usize =
             word[at..].bytes().take_while(|b| b.is_ascii_alphanumeric() || b"-_.".contains(b)).count();
         if !is_inside && secret >= length {
-            return format!("{}{HIDDEN}{}", &word[..at], &word[at + secret..]);
+            let (before, behind) = (without_shapes(&word[..at]), without_shapes(&word[at + secret..]));
+            return format!("{before}{HIDDEN}{behind}");
         }
     }
     word.to_owned()
@@ -135,6 +161,14 @@ mod tests {
             ("--max-tokens=100", "--max-tokens=100"),
             ("monkey=banana", "monkey=banana"),
             ("https://example.org/a?b=c", "https://example.org/a?b=c"),
+            (
+                "https://example.org/?b=c&access_token=abc&d=e",
+                "https://example.org/?b=c&access_token=***&d=e",
+            ),
+            ("X-Api-Key: abc", "X-Api-Key: ***"),
+            ("the key: abc", "the key: abc"),
+            ("sk-0123456789abcdef:ghp_0123456789abcdefghij", "***:***"),
+            ("cb_adm_0123456789abcdef0123456789abcdef", "***"),
         ];
         for (given, expected) in cases {
             assert_eq!(text(given), expected, "{given}");
@@ -143,6 +177,8 @@ mod tests {
 
     #[test]
     fn a_secret_may_be_the_word_after_its_name() {
+        let hidden = words(["curl", "-u", "me:hunter2", "-u", "me"].into_iter());
+        assert_eq!(hidden, ["curl", "-u", "***", "-u", "me"]);
         let argv = ["tool", "--token", "abc", "--verbose", "--password", "-x", "fix the bug"];
         let hidden = words(argv.into_iter());
         assert_eq!(hidden, ["tool", "--token", "***", "--verbose", "--password", "-x", "fix the bug"]);

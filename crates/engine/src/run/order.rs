@@ -60,7 +60,7 @@ impl Order {
     pub(crate) fn facts(&self, supervisor: &Identity) -> Facts {
         let words: Vec<String> = self.argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let argv = redact::words(words.iter().map(String::as_str));
-        let title = self.title.clone().unwrap_or_else(|| title_of(&argv));
+        let title = self.title.as_deref().map_or_else(|| title_of(&argv), redact::text);
         let text = |value: &str| Value::Text(value.to_owned());
         let mut facts = Facts::none()
             .with("title", title)

@@ -199,8 +199,10 @@ fn said(words: &str) -> String {
     let lines: Vec<&str> = words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let last = lines[lines.len().saturating_sub(3)..].join(" / ");
     let plain: String = last.chars().filter(|c| !c.is_control()).collect();
-    let surplus = plain.chars().count().saturating_sub(LAST_WORDS_CHARS);
-    redact::text(&plain.chars().skip(surplus).collect::<String>())
+    // A secret that were cut in two would not be known by its beginning any more.
+    let told = redact::text(&plain);
+    let surplus = told.chars().count().saturating_sub(LAST_WORDS_CHARS);
+    told.chars().skip(surplus).collect()
 }
 
 /// What was read of the end, as it is recorded.
