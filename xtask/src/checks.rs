@@ -5,14 +5,14 @@
 //! only it, and every check that ran has its time printed. nextest comes last, so that its summary is the
 //! last thing above the times.
 //!
-//! Not here: the checks themselves, which are cargo's, `tidy`'s and `generate`'s.
+//! Not here: the checks themselves, which are cargo's, npm's, `tidy`'s and `generate`'s.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
 
-use crate::{cargo, generate, provision, tidy};
+use crate::{cargo, generate, page, provision, tidy};
 
 /// One check: a name to ask for it, and what it does.
 #[derive(Debug)]
@@ -34,6 +34,8 @@ enum Work {
 /// Every check, in order.
 pub(crate) const STEPS: &[Step] = &[
     Step { name: "fmt", work: Work::Cargo(&["fmt", "--all", "--check"]) },
+    // Before anything is compiled, because the server takes the page in that it finds built.
+    Step { name: "web", work: Work::InProcess(page::check) },
     Step {
         name: "clippy",
         work: Work::Cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]),
@@ -50,6 +52,7 @@ pub(crate) const STEPS: &[Step] = &[
         work: Work::WithServer(&["run", "--quiet", "--locked", "-p", "callboard-torture", "--", "mutants"]),
     },
     Step { name: "demo", work: Work::Cargo(&["run", "--quiet", "--locked", "--", "demo", "--once"]) },
+    Step { name: "browser", work: Work::InProcess(page::browse) },
     Step { name: "nextest", work: Work::Nextest(&["nextest", "run", "--workspace", "--locked"]) },
 ];
 
@@ -135,8 +138,8 @@ mod tests {
             ran.push(step.name);
             if step.name == "tidy" { Err(anyhow!("2 findings")) } else { Ok(()) }
         });
-        assert_eq!(ran, ["fmt", "clippy", "tidy"]);
-        assert_eq!(times.len(), 3);
+        assert_eq!(ran, ["fmt", "web", "clippy", "tidy"]);
+        assert_eq!(times.len(), 4);
         let message = outcome.expect_err("tidy failed").to_string();
         assert_eq!(message, "check `tidy` failed: 2 findings\nrepeat only it: cargo xtask test tidy");
     }

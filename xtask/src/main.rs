@@ -13,6 +13,8 @@ mod cargo;
 mod checks;
 mod generate;
 mod machine_list;
+mod npm;
+mod page;
 mod provision;
 mod tidy;
 
@@ -26,7 +28,7 @@ const USAGE: &str = "\
 Usage: cargo xtask <command>
 
   test              run every check, stop at the first that fails
-  test <check>      run one of them: fmt, clippy, tidy, generated, doc, torture, mutants, demo, nextest
+  test <check>      run one of them: fmt, web, clippy, tidy, generated, doc, torture, mutants, demo, browser, nextest
   tidy              check the rules that rustc and clippy cannot know
   generate          write the generated files
   generate --check  fail if a generated file is not what would be written

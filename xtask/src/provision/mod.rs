@@ -1,0 +1,12 @@
+//! Installs what the tests need and a fresh machine does not have.
+//!
+//! Invariant: nothing is installed that is there already, on PATH or where the distribution puts it. Not here: what a
+//! build needs; cargo fetches that by itself.
+
+mod codex;
+mod needs;
+mod page;
+mod postgresql;
+mod programs;
+
+pub(crate) use needs::{browser, nextest, page, torture};
