@@ -12,6 +12,7 @@ pub mod containment;
 mod end;
 mod error;
 mod format;
+mod image;
 mod listen;
 #[cfg(feature = "mutants")]
 pub mod mutant;
@@ -24,6 +25,7 @@ pub mod output;
 pub mod probe;
 pub mod process;
 mod pty;
+mod reaping;
 mod running;
 mod signals;
 mod spec;

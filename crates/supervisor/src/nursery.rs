@@ -20,7 +20,7 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use crate::process::{Stat, all};
 use crate::wake::Wake;
-use crate::{Usage, before_exec};
+use crate::{Usage, reaping};
 
 #[derive(Debug)]
 struct Main {
@@ -109,7 +109,7 @@ impl Drop for Birth {
 /// Reaps a main process if it has ended, and takes it off the list.
 pub(crate) fn reap_main(pid: Pid) -> io::Result<Option<(i32, Usage)>> {
     let mut mains = mains();
-    let reaped = before_exec::reap(pid);
+    let reaped = reaping::reap(pid);
     if !matches!(reaped, Ok(None)) {
         mains.retain(|main| main.pid != pid.as_raw_nonzero().get() as u32);
         drop(mains);
@@ -180,7 +180,7 @@ fn tell_stops() {
 
 /// Reaps orphans that ended, as long as the next one that ended is one.
 fn sweep(unclaimed: &mut Vec<(u32, Instant)>) {
-    while let Some(pid) = before_exec::peek() {
+    while let Some(pid) = reaping::peek() {
         let pid = pid.as_raw_nonzero().get() as u32;
         if is_main(pid) {
             // Who watches it reaps it and rings.
@@ -231,7 +231,7 @@ fn judge(pid: u32, unclaimed: &mut Vec<(u32, Instant)>) -> bool {
     }
     if let Some(pid) = Pid::from_raw(pid as i32) {
         // Somebody may have been faster, which is as good.
-        drop(before_exec::reap(pid));
+        drop(reaping::reap(pid));
     }
     unclaimed.retain(|(known, _)| *known != pid);
     true

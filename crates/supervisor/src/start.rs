@@ -3,20 +3,21 @@
 use std::ffi::OsString;
 use std::io;
 use std::marker::PhantomData;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::process::{Child, Command};
 use std::sync::Arc;
 use std::time::Instant;
 
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::{Pid, Signal, pidfd_send_signal};
 
-use crate::before_exec::{self, Orders, Report, Step};
+use crate::before_exec::{self, Orders, Step, Stillborn};
 use crate::containment::{Held, hold};
+use crate::image::Image;
 use crate::notify::Notices;
 use crate::output::{Outlets, prepare};
 use crate::process::{MARKER_VARIABLE, of};
 use crate::wake::Wake;
-use crate::{Audience, Climb, Running, Spec, StartError, format, nursery};
+use crate::{Audience, Climb, Running, Spec, StartError, format, nursery, reaping};
 
 /// Starts a run on this thread.
 pub fn start(spec: Spec) -> Result<Running, StartError> {
@@ -50,6 +51,12 @@ pub fn start(spec: Spec) -> Result<Running, StartError> {
     running(spec, started, Parts { held, outlets, notices, wake, place, birth }, child)
 }
 
+/// The main process, from its `exec` on.
+struct Child {
+    pid: Pid,
+    pidfd: OwnedFd,
+}
+
 /// What was made for the child.
 struct Parts {
     held: Held,
@@ -60,18 +67,14 @@ struct Parts {
     birth: nursery::Birth,
 }
 
-fn running(spec: Spec, started: Instant, parts: Parts, mut child: Child) -> Result<Running, StartError> {
+fn running(spec: Spec, started: Instant, parts: Parts, child: Child) -> Result<Running, StartError> {
     let Parts { held, outlets, notices, wake, place, birth } = parts;
-    let id = child.id();
-    let known = Pid::from_raw(id as i32)
-        .ok_or_else(|| io::Error::other("a child without a pid"))
-        .and_then(|pid| Ok((pid, pidfd_open(pid, PidfdFlags::empty())?)))
-        .and_then(|(pid, pidfd)| {
-            let identity = of(id)?.ok_or_else(|| io::Error::other("/proc does not show the child"))?;
-            Ok((pid, pidfd, identity))
-        });
+    let Child { pid, pidfd } = child;
+    let id = pid.as_raw_nonzero().get() as u32;
+    let known =
+        of(id).and_then(|found| found.ok_or_else(|| io::Error::other("/proc does not show the child")));
     match known {
-        Ok((pid, pidfd, identity)) => {
+        Ok(identity) => {
             birth.admit(id, Arc::clone(&wake));
             Ok(Running {
                 spec,
@@ -92,8 +95,8 @@ fn running(spec: Spec, started: Instant, parts: Parts, mut child: Child) -> Resu
         }
         Err(source) => {
             // A child that cannot be watched must not run; it is our own and not reaped, so its pid is its own.
-            drop(child.kill());
-            drop(child.wait());
+            pidfd_send_signal(&pidfd, Signal::KILL).ok();
+            reaping::bury(pid);
             held.discard();
             Err(StartError::Setup { what: "watch the child", source })
         }
@@ -142,7 +145,6 @@ impl Failure {
                     Step::Limit => "limit the child",
                     Step::Terminal => "give the child its terminal",
                     Step::Orphaned => "outlive the thread that starts the child",
-                    Step::Descriptors => "close what the child must not inherit",
                 },
                 source,
             },
@@ -162,46 +164,49 @@ fn attempt(spec: &Spec, held: Held, notices: Option<&Notices>) -> Result<(Held, 
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is the home of Command::spawn")]
 fn spawn(spec: &Spec, held: &Held, notices: Option<&Notices>) -> Result<(Outlets, Child), Failure> {
     let ours = |what| move |source| Failure::Ours(what, source);
-    let mut command = Command::new(&spec.program);
-    command.args(&spec.args).current_dir(&spec.cwd).envs(spec.env.iter().map(|(key, value)| (key, value)));
-    spec.without.iter().for_each(|name| {
-        command.env_remove(name);
-    });
-    command.env(MARKER_VARIABLE, markers(&spec.marker));
-    set_notify(&mut command, spec, notices);
-    let (outlets, terminal) = Outlets::lay(spec, &mut command).map_err(ours("lay the pipes of the child"))?;
-    let orders = Orders {
-        groups: held.doors().map_err(|error| Failure::Before(Step::Group, error))?,
+    let image = Image::new(spec, changes(spec, notices)).map_err(Failure::Exec)?;
+    let (outlets, ends) = Outlets::lay(spec).map_err(ours("lay the pipes of the child"))?;
+    let at_group = |error| Failure::Before(Step::Group, error);
+    let mut orders = Orders {
+        standard: ends.standard,
+        group: held.room().map_err(at_group)?,
+        doors: held.side_doors().map_err(at_group)?,
         rlimits: held.rlimits.clone(),
-        terminal,
+        terminal: ends.terminal,
         close_rest: spec.audience == Audience::Nobody,
-        parent: rustix::process::getpid(),
     };
-    let report = Report::new().map_err(ours("make an eventfd"))?;
-    before_exec::give(&mut command, orders, &report).map_err(ours("copy a descriptor"))?;
-    match command.spawn() {
-        Ok(child) => Ok((outlets, child)),
-        Err(error) => Err(match report.failed() {
-            Some(step) => Failure::Before(step, error),
-            None => Failure::Exec(error),
-        }),
+    let made = match before_exec::make(&image, &orders) {
+        // An old kernel or a sandbox knows no child that is made inside a group; it can go there by itself.
+        Err(Stillborn::Unmade(_)) if orders.group.take().is_some() => {
+            orders.doors.extend(held.main_door().map_err(at_group)?);
+            before_exec::make(&image, &orders)
+        }
+        made => made,
+    };
+    match made {
+        Ok((pid, pidfd)) => Ok((outlets, Child { pid, pidfd })),
+        Err(Stillborn::Before(step, error)) => Err(Failure::Before(step, error)),
+        Err(Stillborn::Unmade(error) | Stillborn::Exec(error)) => Err(Failure::Exec(error)),
     }
 }
 
-/// Who watches us is none of the child's business; it notifies us instead.
-fn set_notify(command: &mut Command, spec: &Spec, notices: Option<&Notices>) {
-    for variable in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] {
-        command.env_remove(variable);
-    }
+/// What the child's environment has beside ours, or lacks. Who watches us is none of its business; it notifies us
+/// instead.
+fn changes(spec: &Spec, notices: Option<&Notices>) -> Vec<(OsString, Option<OsString>)> {
+    let mut changes: Vec<(OsString, Option<OsString>)> =
+        spec.env.iter().map(|(name, value)| (name.clone(), Some(value.clone()))).collect();
+    changes.extend(spec.without.iter().map(|name| (name.clone(), None)));
+    changes.push((MARKER_VARIABLE.into(), Some(markers(&spec.marker))));
+    changes.extend(["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"].map(|name| (name.into(), None)));
     if let Some(notices) = notices {
-        command.env("NOTIFY_SOCKET", notices.address());
+        changes.push(("NOTIFY_SOCKET".into(), Some(notices.address().into())));
         if let Some(silence) = spec.timers.silence {
-            command.env("WATCHDOG_USEC", silence.as_micros().to_string());
+            changes.push(("WATCHDOG_USEC".into(), Some(silence.as_micros().to_string().into())));
         }
     }
+    changes
 }
 
 /// The markers of the runs we are in ourselves, and this one.

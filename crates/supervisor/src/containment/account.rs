@@ -1,5 +1,6 @@
 //! Which rung a run got and which limits are in force, to be recorded; and what holds the tree while it lives.
 
+use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
@@ -61,9 +62,19 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// The files the child writes itself into.
-    pub(crate) fn doors(&self) -> std::io::Result<Vec<OwnedFd>> {
-        self.group.as_ref().map_or_else(|| Ok(Vec::new()), Group::doors)
+    /// The control group a child can be made in.
+    pub(crate) fn room(&self) -> io::Result<Option<OwnedFd>> {
+        self.group.as_ref().map(Group::room).transpose()
+    }
+
+    /// The file a child writes itself into that was not made in the group.
+    pub(crate) fn main_door(&self) -> io::Result<Option<OwnedFd>> {
+        self.group.as_ref().map(Group::main_door).transpose()
+    }
+
+    /// The files every child writes itself into.
+    pub(crate) fn side_doors(&self) -> io::Result<Vec<OwnedFd>> {
+        self.group.as_ref().map_or_else(|| Ok(Vec::new()), Group::side_doors)
     }
 
     /// Removes what was made for a child that never was.

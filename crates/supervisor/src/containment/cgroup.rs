@@ -1,4 +1,4 @@
-//! One run's control group: made before the child, entered by the child itself, killed with one write.
+//! One run's control group: made before the child, which is born in it, and killed with one write.
 //!
 //! Invariant: the directory is called `callboard-MARKER`, so that it is found again after our own death; it is removed only
 //! when nobody is in it. The child may have made groups of its own inside, so everything here goes down into them.
@@ -56,13 +56,19 @@ impl Group {
         self.legacy.push((controller.to_owned(), path));
     }
 
-    /// The files the child writes itself into.
-    pub(crate) fn doors(&self) -> io::Result<Vec<OwnedFd>> {
-        let legacy = self.legacy.iter().map(|(_, path)| path);
-        std::iter::once(&self.path)
-            .chain(legacy)
-            .map(|path| Ok(File::options().write(true).open(path.join("cgroup.procs"))?.into()))
-            .collect()
+    /// The group itself, for a child that is made in it.
+    pub(crate) fn room(&self) -> io::Result<OwnedFd> {
+        Ok(File::open(&self.path)?.into())
+    }
+
+    /// The file a child writes itself into that was not.
+    pub(crate) fn main_door(&self) -> io::Result<OwnedFd> {
+        door(&self.path)
+    }
+
+    /// The same of the groups of version 1, in which no child can be made.
+    pub(crate) fn side_doors(&self) -> io::Result<Vec<OwnedFd>> {
+        self.legacy.iter().map(|(_, path)| door(path)).collect()
     }
 
     /// Becomes ready (with priority) when the last member leaves.
@@ -143,6 +149,10 @@ pub(super) const PREFIX: &str = "callboard-";
 
 pub(super) fn name(marker: &str) -> String {
     format!("{PREFIX}{marker}")
+}
+
+fn door(group: &Path) -> io::Result<OwnedFd> {
+    Ok(File::options().write(true).open(group.join("cgroup.procs"))?.into())
 }
 
 /// Makes a directory and gives it back.

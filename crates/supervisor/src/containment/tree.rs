@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal};
 
 use crate::process::{MARKER_VARIABLE, Mark, Stat, all, send};
-use crate::{before_exec, mutant, nursery};
+use crate::{mutant, nursery, reaping};
 
 /// Where a search for members begins.
 #[derive(Clone, Debug)]
@@ -119,7 +119,7 @@ impl Tree {
                 && let Some(pid) = i32::try_from(mark.pid).ok().and_then(Pid::from_raw)
             {
                 // The nursery may have been faster.
-                drop(before_exec::reap(pid));
+                drop(reaping::reap(pid));
             }
         }
     }

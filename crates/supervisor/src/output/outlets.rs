@@ -1,9 +1,9 @@
 //! The ends of a child's pipes and of its terminal that we hold, and what is done with what comes out of them.
 
+use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
@@ -33,6 +33,16 @@ struct Source {
     pass: Option<Pass>,
 }
 
+/// The child's ends.
+#[derive(Debug)]
+pub(crate) struct Ends {
+    /// Its stdin, stdout and stderr; without one it has ours. None of them has one of their numbers here, so that
+    /// none is overwritten before it is in its place.
+    pub(crate) standard: [Option<OwnedFd>; 3],
+    /// Which of them is its terminal.
+    pub(crate) terminal: Option<i32>,
+}
+
 /// What one read costs a run that says little.
 const BUFFER_BYTES: usize = 16 * 1024;
 /// What one read takes from a run that floods us.
@@ -41,8 +51,8 @@ const FLOOD_BYTES: usize = 1024 * 1024;
 const LAST_ROUNDS: usize = 64;
 
 impl Outlets {
-    /// Lays the pipes, and says which of the child's descriptors is its terminal.
-    pub(crate) fn lay(spec: &Spec, command: &mut Command) -> io::Result<(Self, Option<i32>)> {
+    /// Lays the pipes.
+    pub(crate) fn lay(spec: &Spec) -> io::Result<(Self, Ends)> {
         let keeper = spec.keep.as_ref().map(Keeper::new);
         let foreground = spec.audience == Audience::Foreground;
         let spill_dir = spec.keep.as_ref().map_or_else(std::env::temp_dir, |keep| keep.dir.clone());
@@ -66,12 +76,13 @@ impl Outlets {
             }
             None => None,
         };
-        command.stdin(match (&terminal, spec.stdin) {
-            (Some(terminal), Stdin::Inherit) if keys => Stdio::from(terminal.try_clone()?),
-            (_, Stdin::Inherit) if foreground && isatty(stdin) => Stdio::null(),
-            (_, Stdin::Inherit) => Stdio::inherit(),
-            (_, Stdin::Null) => Stdio::null(),
-        });
+        let mut standard = [const { None }; 3];
+        standard[0] = match (&terminal, spec.stdin) {
+            (Some(terminal), Stdin::Inherit) if keys => Some(terminal.try_clone()?),
+            (_, Stdin::Inherit) if foreground && isatty(stdin) => Some(nothing()?),
+            (_, Stdin::Inherit) => None,
+            (_, Stdin::Null) => Some(nothing()?),
+        };
         let mut shared = None;
         for (number, stream) in [Stream::Stdout, Stream::Stderr].into_iter().enumerate() {
             let child = match terminal.as_ref().filter(|_| are_terminals[number]) {
@@ -81,14 +92,11 @@ impl Outlets {
                 }
                 None => outlets.pipe(stream, foreground.then_some((outputs[number], &spill_dir)))?,
             };
-            match stream {
-                Stream::Stdout => command.stdout(Stdio::from(child)),
-                Stream::Stderr => command.stderr(Stdio::from(child)),
-            };
+            standard[number + 1] = Some(child);
         }
         outlets.add_terminal(shared, ours, spill_dir)?;
         let first = [keys, are_terminals[0], are_terminals[1]].iter().position(|is| *is);
-        Ok((outlets, first.map(|number| number as i32)))
+        Ok((outlets, Ends { standard: apart(standard)?, terminal: first.map(|number| number as i32) }))
     }
 
     /// Lays one pipe and gives back the child's end.
@@ -212,4 +220,21 @@ impl Outlets {
             closed: all.closed || one.closed,
         })
     }
+}
+
+fn nothing() -> io::Result<OwnedFd> {
+    Ok(File::open("/dev/null")?.into())
+}
+
+/// Moves those away that have the number of a standard descriptor, which happens in a process that closed its own.
+fn apart(standard: [Option<OwnedFd>; 3]) -> io::Result<[Option<OwnedFd>; 3]> {
+    const STANDARD: i32 = 3;
+    let mut moved = [const { None }; 3];
+    for (place, end) in moved.iter_mut().zip(standard) {
+        *place = match end {
+            Some(end) if end.as_raw_fd() < STANDARD => Some(rustix::io::fcntl_dupfd_cloexec(&end, STANDARD)?),
+            end => end,
+        };
+    }
+    Ok(moved)
 }
