@@ -188,7 +188,14 @@ fn sweep(unclaimed: &mut Vec<(u32, Instant)>) {
             return;
         }
         if !judge(pid, unclaimed) {
-            return sweep_behind(unclaimed);
+            // A child that ended before it was listed rings when it is, and then who is behind it is seen. To look through
+            // the whole process table for each of them would cost more than they do.
+            let since = unclaimed.iter().find(|(known, _)| *known == pid).map(|(_, since)| *since);
+            let is_fresh = since.is_some_and(|since| since.elapsed() < UNCLAIMED);
+            if !(is_fresh && BEING_BORN.load(Ordering::SeqCst) > 0) {
+                sweep_behind(unclaimed);
+            }
+            return;
         }
     }
     unclaimed.clear();

@@ -4,8 +4,9 @@
 //! when nobody is in it. The child may have made groups of its own inside, so everything here goes down into them.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
@@ -78,10 +79,10 @@ impl Group {
 
     /// Is anybody in it who has not ended?
     pub(crate) fn is_populated(&mut self) -> bool {
-        let mut text = String::new();
-        let read = self.events.seek(SeekFrom::Start(0)).and_then(|_| self.events.read_to_string(&mut text));
+        let mut text = [0; EVENTS_MAX];
+        let read = self.events.read_at(&mut text, 0);
         // A group that cannot be read any more has been removed by somebody else, who could do so only when it was empty.
-        read.is_ok() && text.lines().any(|line| line == "populated 1")
+        read.is_ok_and(|count| text[..count].split(|byte| *byte == b'\n').any(|line| line == b"populated 1"))
     }
 
     /// Everybody in it.
@@ -139,6 +140,8 @@ impl Group {
     }
 }
 
+/// More than the few short lines of the file that tells whether anybody is in a group.
+const EVENTS_MAX: usize = 256;
 /// Rounds of killing where the kernel cannot kill a group by itself.
 const KILL_ROUNDS: usize = 100;
 /// How deep groups are looked through.

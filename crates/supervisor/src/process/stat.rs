@@ -1,6 +1,7 @@
 //! `/proc/PID/stat`, as far as it is needed.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 
 /// A line of the process table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,10 +14,16 @@ pub(crate) struct Stat {
     pub(crate) started_ticks: u64,
 }
 
+/// Longer than any: the name has at most 64 bytes, and each of the 50 numbers at most 20 digits.
+const LINE_MAX: usize = 2048;
+
 impl Stat {
     /// Reads one process; `None` if it is not there.
     pub(crate) fn read(pid: u32) -> Option<Self> {
-        Self::parse(pid, &fs::read(format!("/proc/{pid}/stat")).ok()?)
+        let mut line = [0; LINE_MAX];
+        // The kernel gives the whole line to the first read.
+        let count = File::open(format!("/proc/{pid}/stat")).and_then(|mut file| file.read(&mut line)).ok()?;
+        Self::parse(pid, &line[..count])
     }
 
     /// The name may contain anything, parentheses and line ends included, so fields count from the last one.

@@ -48,7 +48,7 @@ fn b02_daemons_that_fork_twice_and_leave_the_session_end_with_the_run() {
     for rung in RUNGS {
         let script =
             "for i in 1 2 3 4 5; do (setsid sh -c 'trap \"\" TERM; exec sleep 777' >/dev/null 2>&1 &) ; done
-                      echo ready; trap '' TERM; while :; do sleep 1; done";
+                      trap '' TERM; echo ready; while :; do sleep 1; done";
         let spec = on(rung, sh("b02", script));
         let marker = spec.marker.clone();
         let end = stopped_when_ready(started(spec));
