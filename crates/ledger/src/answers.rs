@@ -13,30 +13,38 @@ use crate::store::Job;
 /// Batches up to this size are answered at once.
 const AT_ONCE: usize = 8;
 
-/// Gives the answers of one writer.
+/// Gives the answers of one writer. The thread is there from the first large batch on; most writers never have one.
+#[derive(Default)]
 pub(crate) struct Answers {
     batches: Option<Sender<Vec<(Job, Verdict)>>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Answers {
-    pub(crate) fn new() -> std::io::Result<Self> {
-        let (batches, given) = channel::<Vec<(Job, Verdict)>>();
-        let thread = std::thread::Builder::new()
-            .name("ledger-answers".to_owned())
-            .spawn(move || given.iter().for_each(tell))?;
-        Ok(Self { batches: Some(batches), thread: Some(thread) })
-    }
-
     /// Answers every job of a batch. The callers are waiting, so there are never more batches than they can fill.
-    pub(crate) fn give(&self, batch: Vec<(Job, Verdict)>) {
+    pub(crate) fn give(&mut self, batch: Vec<(Job, Verdict)>) {
+        if batch.len() <= AT_ONCE {
+            return tell(batch);
+        }
+        if self.thread.is_none() {
+            self.begin();
+        }
         match &self.batches {
-            Some(batches) if batch.len() > AT_ONCE => {
+            Some(batches) => {
                 if let Err(back) = batches.send(batch) {
                     tell(back.0);
                 }
             }
-            Some(_) | None => tell(batch),
+            None => tell(batch),
+        }
+    }
+
+    /// Without a thread the writer answers by itself, and is only slower.
+    fn begin(&mut self) {
+        let (batches, given) = channel::<Vec<(Job, Verdict)>>();
+        let thread = std::thread::Builder::new().name("ledger-answers".to_owned());
+        if let Ok(thread) = thread.spawn(move || given.iter().for_each(tell)) {
+            (self.batches, self.thread) = (Some(batches), Some(thread));
         }
     }
 }

@@ -47,10 +47,8 @@ impl Writer {
         let (connection, presence) = place.enter()?;
         let seal = place.seal()?;
         signers::record(&connection, seal.public_key()).map_err(|source| place.database(source))?;
-        let answers =
-            Answers::new().map_err(|source| OpenError::Directory { path: place.path.clone(), source })?;
         let open = Open::new(connection).map_err(|source| place.database(source))?;
-        Ok((Self { open: Some(open), place, seal, answers }, presence))
+        Ok((Self { open: Some(open), place, seal, answers: Answers::default() }, presence))
     }
 
     fn alone(&mut self, job: &Job) -> Verdict {
