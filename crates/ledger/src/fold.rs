@@ -20,6 +20,19 @@ use crate::shape::{Shape, Shapes};
 use crate::store::Stored;
 
 impl Stored {
+    /// The entity that these records tell of, if they are all of its records up to the last of them.
+    #[must_use]
+    pub fn told_by(records: &[Record]) -> Option<Self> {
+        let mut stored = Self::unborn(records.first()?.id().ok()?);
+        for (record, version) in records.iter().zip(1..) {
+            if record.version != version || record.entity != stored.entity.state.id.uuid() {
+                return None;
+            }
+            stored.follow(record).ok()?;
+        }
+        Some(stored)
+    }
+
     /// Folds one more record in, whoever wrote it.
     pub(crate) fn follow(&mut self, record: &Record) -> Result<(), ReadError> {
         let line = record.borrowed();

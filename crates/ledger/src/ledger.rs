@@ -129,6 +129,24 @@ impl Ledger {
         ticket
     }
 
+    /// Queues several commands at once, in their order, so that they share one sync if nothing else fills the batch.
+    pub fn submit_together(&self, requests: Vec<Request>) -> Vec<Ticket> {
+        let prepared = requests.into_iter().map(|request| {
+            let (reply, ticket) = slot::pair();
+            (Job::new(request, reply), ticket)
+        });
+        // All of them are made before the first is sent, because the writer does not wait for the second.
+        let prepared: Vec<(Job, Ticket)> = prepared.collect();
+        let send = |(job, ticket)| {
+            if let Some(queue) = &self.0.queue {
+                // As above.
+                drop(queue.send(job));
+            }
+            ticket
+        };
+        prepared.into_iter().map(send).collect()
+    }
+
     /// Records a command, or says why not; returns after the sync.
     pub fn append(&self, request: Request) -> Result<Receipt, AppendError> {
         self.submit(request).wait()

@@ -150,6 +150,10 @@ fn watch(
     let mut end = running.watch(&mut watching);
     end.cause = watching.attributed(end.cause, &end.how);
     let (summary, known, asked_by, last_words) = watching.finish();
+    if !order.agreement.contract.is_empty() {
+        // What was promised may take long to check.
+        recorder.begin_now();
+    }
     let verified = verification(order, recorder);
     let ending = named(&end, asked_by, &summary, verified.as_ref(), &last_words);
     let mut data = known;
@@ -303,7 +307,7 @@ fn conclude(
         source: Box::new(source),
     };
     recorder.end(&Ask::Transition(move_)).map_err(unwritten)?;
-    let stored = recorder.stored(order.id);
+    let stored = recorder.ended();
     let missing =
         || RecordError::Append(callboard_ledger::AppendError::Fault(callboard_ledger::Fault::Closed));
     let stored = stored.ok_or_else(|| unwritten(missing()))?;

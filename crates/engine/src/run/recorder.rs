@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use callboard_kernel::{Actor, Command, EntityId, Facts, Moment, Observe, Order};
-use callboard_ledger::{AppendError, Fault, Ledger, OpenError, Receipt, Request, Stored, Ticket};
+use callboard_ledger::{AppendError, Fault, Ledger, OpenError, Receipt, Record, Request, Stored, Ticket};
 use callboard_lifecycle::ActorClass;
 use callboard_supervisor::Identity;
 
@@ -52,13 +52,17 @@ pub(crate) struct Recorder<'a> {
     begun: Option<Command>,
     /// What led to the run, for its first record.
     cause: Option<String>,
+    /// It was not sent yet; it goes with the end.
+    is_begun_kept: bool,
+    /// What was recorded, as far as its answer was waited for.
+    records: Vec<Record>,
     pub(crate) id: EntityId,
 }
 
 impl<'a> Recorder<'a> {
     pub(crate) fn new(desk: Desk<'a>, id: EntityId, this: &Identity, cause: Option<String>) -> Self {
         let actor = Actor::new(ActorClass::Supervisor, format!("{}/{}", this.host, this.pid));
-        Self { desk, ledger: None, actor, begun: None, cause, id }
+        Self { desk, ledger: None, actor, begun: None, is_begun_kept: false, records: Vec::new(), cause, id }
     }
 
     pub(crate) fn now(&self) -> Moment {
@@ -84,7 +88,9 @@ impl<'a> Recorder<'a> {
 
     /// Writes one record and waits until it is durable.
     pub(crate) fn append(&mut self, order: Order) -> Result<Receipt, RecordError> {
-        Ok(self.submit(order)?.wait()?)
+        let receipt = self.submit(order)?.wait()?;
+        self.records.push(receipt.record.clone());
+        Ok(receipt)
     }
 
     /// Queues one record.
@@ -93,9 +99,13 @@ impl<'a> Recorder<'a> {
     }
 
     fn send(&mut self, command: Command) -> Result<Ticket, OpenError> {
-        let cause = self.cause.take();
-        let request = Request { command, actor: self.actor.clone(), now: self.now(), cause };
+        let request = self.request(command);
         Ok(self.ledger()?.submit(request))
+    }
+
+    fn request(&mut self, command: Command) -> Request {
+        let cause = self.cause.take();
+        Request { command, actor: self.actor.clone(), now: self.now(), cause }
     }
 
     /// Queues the record that the process is there. The command runs already, so nothing is stopped if the store fails
@@ -104,6 +114,34 @@ impl<'a> Recorder<'a> {
         let command = Command { key: Some("begin".to_owned()), ..Command::new(self.id, order) };
         self.begun = Some(command.clone());
         self.send(command).ok()
+    }
+
+    /// Keeps the record that the process was there for the end, which follows at once: together they cost one sync.
+    pub(crate) fn begin_with_end(&mut self, order: Order) {
+        self.begun = Some(Command { key: Some("begin".to_owned()), ..Command::new(self.id, order) });
+        self.is_begun_kept = true;
+    }
+
+    /// Queues what was kept for the end after all, because that takes its time.
+    pub(crate) fn begin_now(&mut self) {
+        if let Some(begun) = self.begun.clone().filter(|_| self.is_begun_kept) {
+            self.is_begun_kept = false;
+            drop(self.send(begun));
+        }
+    }
+
+    /// Sends the end, behind what was kept for it, and waits for the answers.
+    fn send_end(&mut self, end: Command) -> Result<Receipt, RecordError> {
+        let kept = self.begun.clone().filter(|_| self.is_begun_kept);
+        let requests = kept.into_iter().chain([end]).map(|command| self.request(command)).collect();
+        let tickets = self.ledger()?.submit_together(requests);
+        self.is_begun_kept = false;
+        let mut answer = Err(AppendError::Fault(Fault::Closed));
+        for ticket in tickets {
+            answer = ticket.wait();
+            self.records.extend(answer.iter().map(|receipt| receipt.record.clone()));
+        }
+        Ok(answer?)
     }
 
     /// Queues an observation. What is seen on the way may be lost with the store; the end says it again.
@@ -117,8 +155,7 @@ impl<'a> Recorder<'a> {
         // With a key, because an answer that never came may belong to a record that is there.
         let command = Command { key: Some("end".to_owned()), ..Command::new(self.id, order.clone()) };
         loop {
-            let sent = self.send(command.clone()).map_err(RecordError::from);
-            let error = match sent.and_then(|ticket| Ok(ticket.wait()?)) {
+            let error = match self.send_end(command.clone()) {
                 Ok(receipt) => return Ok(receipt),
                 Err(error) => error,
             };
@@ -147,7 +184,12 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// The run as it is recorded.
+    /// The run as its own records say, if they are all there are; as the store says otherwise.
+    pub(crate) fn ended(&mut self) -> Option<Stored> {
+        Stored::told_by(&self.records).or_else(|| self.stored(self.id))
+    }
+
+    /// A run as it is recorded.
     pub(crate) fn stored(&mut self, id: EntityId) -> Option<Stored> {
         self.ledger().ok()?.entity(id).ok()?
     }

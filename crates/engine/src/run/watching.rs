@@ -84,7 +84,9 @@ impl<'a, 'b> Watching<'a, 'b> {
     /// What the agent's stream said, all of it.
     pub(crate) fn finish(mut self) -> (Summary, Facts, Option<String>, String) {
         drop(self.reader.finish());
-        self.begin();
+        if let Some((_, begun)) = self.begun.take() {
+            self.recorder.begin_with_end(Order::Transition(begun));
+        }
         self.is_stopped = false;
         let facts = self.known();
         let words = String::from_utf8_lossy(&self.last_words).into_owned();
