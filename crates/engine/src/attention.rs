@@ -7,16 +7,17 @@
 use std::collections::BTreeMap;
 
 use callboard_kernel::{EntityId, Facts, Moment, Value};
-use callboard_lifecycle::{Kind, Severity, Tone, Words};
+use callboard_lifecycle::{Kind, Lifecycle, ReasonCode, Severity, Tone, Words};
 use serde::Serialize;
 
+use crate::case::Verdict;
 use crate::read::{map, moment, text};
 use crate::view::View;
 
 /// The fact that keeps what was set aside.
 const MARK: &str = "set_aside";
 /// What was taken over from before there were reasons needs nobody.
-const LEGACY: &str = "legacy.imported";
+pub(crate) const LEGACY: &str = "legacy.imported";
 
 /// What needs somebody, at one moment.
 #[derive(Debug, Serialize)]
@@ -49,7 +50,7 @@ pub struct Item<'a> {
     /// Why it needs somebody.
     pub reason: Option<Cause<'a>>,
     /// What belongs together.
-    pub cluster: &'a str,
+    pub cluster: &'static str,
     /// How many belong together.
     pub cluster_size: usize,
     /// Since when.
@@ -100,31 +101,64 @@ pub struct Choice {
     pub set_aside: bool,
 }
 
+/// Which of many need somebody, told from verdicts alone.
+#[derive(Debug)]
+pub struct Triage {
+    /// The places of those to show, the most urgent and oldest first.
+    pub shown: Vec<usize>,
+    total: usize,
+    by_severity: BTreeMap<&'static str, usize>,
+    set_aside: usize,
+    clusters: BTreeMap<&'static str, usize>,
+}
+
+/// Finds those that need somebody. Each comes with its id, which decides between two that began at the same moment.
+pub fn triage<'a>(all: impl Iterator<Item = (EntityId, &'a Verdict)>, choice: Choice) -> Triage {
+    let (mut by_severity, mut clusters, mut set_aside) = (BTreeMap::new(), BTreeMap::new(), 0);
+    let mut needed = Vec::new();
+    for (place, (id, verdict)) in all.enumerate() {
+        if !is_needed(verdict.severity) || verdict.condition == LEGACY {
+            continue;
+        }
+        if verdict.is_set_aside && !choice.set_aside {
+            set_aside += 1;
+            continue;
+        }
+        *by_severity.entry(verdict.severity.name()).or_insert(0) += 1;
+        *clusters.entry(verdict.condition).or_insert(0) += 1;
+        needed.push((verdict.severity, verdict.since, id, place));
+    }
+    let total = needed.len();
+    if choice.limit > 0 && choice.limit < total {
+        needed.select_nth_unstable(choice.limit);
+        needed.truncate(choice.limit);
+    }
+    needed.sort_unstable();
+    let shown = needed.into_iter().map(|(.., place)| place).collect();
+    Triage { shown, total, by_severity, set_aside, clusters }
+}
+
+impl Triage {
+    /// The list, given the views of those to show, in their order.
+    pub fn attention<'a>(self, shown: impl Iterator<Item = &'a View<'a>>, now: Moment) -> Attention<'a> {
+        let Self { total, by_severity, set_aside, clusters, .. } = self;
+        let size = |view| clusters.get(condition(view)).copied().unwrap_or(1);
+        let items = shown.map(|view| item(view, size(view), now)).collect();
+        Attention { generated_at: now, total, by_severity, set_aside, items }
+    }
+}
+
 /// Lists what needs somebody among these views.
 pub fn attention<'a>(views: &'a [View<'a>], choice: Choice, now: Moment) -> Attention<'a> {
-    let mut needed: Vec<&View<'_>> =
-        views.iter().filter(|view| is_needed(view.state.severity) && condition(view) != LEGACY).collect();
-    let before = needed.len();
-    if !choice.set_aside {
-        needed.retain(|view| Mark::of(view).is_none_or(|mark| !mark.holds(view, now)));
-    }
-    needed.sort_by_key(|view| (view.state.severity, view.cause_since()));
-    let (mut by_severity, mut clusters) = (BTreeMap::new(), BTreeMap::new());
-    for view in &needed {
-        *by_severity.entry(view.state.severity.name()).or_insert(0) += 1;
-        *clusters.entry(condition(view)).or_insert(0) += 1;
-    }
-    let shown = if choice.limit == 0 { needed.len() } else { choice.limit.min(needed.len()) };
-    let items = needed[..shown].iter().map(|view| item(view, clusters[condition(view)], now)).collect();
-    let set_aside = before - needed.len();
-    Attention { generated_at: now, total: needed.len(), by_severity, set_aside, items }
+    let verdicts: Vec<Verdict> = views.iter().map(|view| Verdict::of(view, now)).collect();
+    let triage = triage(views.iter().map(|view| view.id).zip(&verdicts), choice);
+    let shown: Vec<&View<'_>> = triage.shown.iter().map(|place| &views[*place]).collect();
+    triage.attention(shown.into_iter(), now)
 }
 
 /// Does it need somebody, and has nobody set it aside?
 pub fn needs_somebody(view: &View<'_>, now: Moment) -> bool {
-    is_needed(view.state.severity)
-        && condition(view) != LEGACY
-        && Mark::of(view).is_none_or(|mark| !mark.holds(view, now))
+    Verdict::of(view, now).needs_somebody()
 }
 
 /// What to record to set the present condition of a view aside: until a moment, or until it changes.
@@ -147,7 +181,7 @@ pub fn fingerprint(view: &View<'_>) -> String {
     format!("{}:{}:{}", view.kind, view.id, condition(view))
 }
 
-const fn is_needed(severity: Severity) -> bool {
+pub(crate) const fn is_needed(severity: Severity) -> bool {
     match severity {
         Severity::Critical | Severity::Warning => true,
         Severity::Info | Severity::Neutral => false,
@@ -155,34 +189,38 @@ const fn is_needed(severity: Severity) -> bool {
 }
 
 /// What belongs together: the same reason, or the same state where there is no reason.
-pub(crate) fn condition<'a>(view: &'a View<'_>) -> &'a str {
-    let state = || view.state.lifecycle.map_or("", |state| state.name());
-    view.cause().map_or_else(state, |reason| reason.code.as_str())
+pub(crate) fn condition(view: &View<'_>) -> &'static str {
+    condition_of(view.cause().map(|reason| reason.code), view.state.lifecycle)
+}
+
+pub(crate) fn condition_of(cause: Option<ReasonCode>, state: Option<Lifecycle>) -> &'static str {
+    cause.map_or_else(|| state.map_or("", Lifecycle::name), ReasonCode::as_str)
 }
 
 /// A condition that somebody set aside.
-struct Mark<'a> {
-    condition: &'a str,
+#[derive(Clone, Debug)]
+pub(crate) struct Mark {
+    condition: String,
     since: Option<Moment>,
     until: Option<Moment>,
 }
 
-impl<'a> Mark<'a> {
-    fn of(view: &View<'a>) -> Option<Self> {
-        let mark = map(view.recorded_facts(), MARK)?;
-        let condition = text(mark, "condition")?;
+impl Mark {
+    pub(crate) fn of(facts: &Facts) -> Option<Self> {
+        let mark = map(facts, MARK)?;
+        let condition = text(mark, "condition")?.to_owned();
         Some(Self { condition, since: moment(mark, "since"), until: moment(mark, "until") })
     }
 
-    /// Is it the condition the view is in, and is it not over yet?
-    fn holds(&self, view: &View<'_>, now: Moment) -> bool {
-        let same = self.condition == condition(view) && self.since == view.cause_since();
-        same && self.until.is_none_or(|until| now < until)
+    /// Is it this condition, and is it not over yet?
+    pub(crate) fn holds(&self, condition: &str, since: Option<Moment>, now: Moment) -> bool {
+        self.condition == condition && self.since == since && self.until.is_none_or(|until| now < until)
     }
 }
 
 fn item<'a>(view: &'a View<'a>, cluster_size: usize, now: Moment) -> Item<'a> {
-    let mark = Mark::of(view).filter(|mark| mark.holds(view, now));
+    let holds = |mark: &Mark| mark.holds(condition(view), view.cause_since(), now);
+    let mark = Mark::of(view.recorded_facts()).filter(holds);
     Item {
         fingerprint: fingerprint(view),
         severity: view.state.severity,

@@ -5,8 +5,8 @@
 use callboard_kernel::Entity;
 use callboard_kernel::Facts;
 use callboard_kernel::health::{
-    Judgement, PlayFacts, RunClass, ScheduleFacts, SessionFacts, ShowFacts, TeamFacts, Thresholds,
-    judge_play, judge_schedule, judge_session, judge_show, judge_team,
+    Judgement, Liveness, PlayFacts, ProcessIdentity, RunClass, ScheduleFacts, SessionFacts, ShowFacts,
+    TeamFacts, Thresholds, judge_play, judge_schedule, judge_session, judge_show, judge_team,
 };
 use callboard_lifecycle::play::PlayState;
 use callboard_lifecycle::session::SessionState;
@@ -15,31 +15,68 @@ use callboard_lifecycle::team::TeamState;
 use callboard_lifecycle::{Kind, Lifecycle, Words};
 
 use crate::read::{count, flag, keeper, moment, text};
-use crate::sight::Sight;
+use crate::sight::{Look, Sight};
 
-/// The judge of the kind, asked with what is recorded; nothing where that is not enough to judge by.
-pub(crate) fn judge(entity: &Entity, sight: &Sight<'_>) -> Option<Judgement> {
-    let state = entity.state.lifecycle?;
-    let (thresholds, facts, now) = (Thresholds::default(), &entity.facts, sight.now);
-    match state.kind() {
-        Kind::Session => Some(judge_session(&session(entity, typed(state), sight), &thresholds, now)),
-        Kind::Schedule => {
-            let firing = flag(facts, "firing") == Some(true);
-            let schedule = ScheduleFacts { state: typed(state), due_at: moment(facts, "due_at"), firing };
-            Some(judge_schedule(&schedule, &thresholds, now))
+/// What the judge of a kind is asked with, read once; nothing where that is not enough to judge by.
+#[derive(Clone, Debug)]
+pub(crate) enum Basis {
+    /// A run: its facts, and the process that answers for it.
+    Session(Box<(SessionFacts, Option<ProcessIdentity>)>),
+    Schedule(ScheduleFacts),
+    Play(PlayFacts),
+    Show(ShowFacts),
+    Team(TeamFacts),
+    Nothing,
+}
+
+impl Basis {
+    pub(crate) fn of(entity: &Entity) -> Self {
+        let (Some(state), facts) = (entity.state.lifecycle, &entity.facts) else { return Self::Nothing };
+        match state.kind() {
+            Kind::Session => Self::Session(Box::new((session(entity, typed(state)), keeper(facts)))),
+            Kind::Schedule => {
+                let firing = flag(facts, "firing") == Some(true);
+                Self::Schedule(ScheduleFacts { state: typed(state), due_at: moment(facts, "due_at"), firing })
+            }
+            Kind::Play => Self::Play(PlayFacts { state: typed::<PlayState>(state), run: None }),
+            Kind::Show => show(typed(state), facts).map_or(Self::Nothing, Self::Show),
+            Kind::Team => team(typed(state), facts).map_or(Self::Nothing, Self::Team),
+            Kind::Agent
+            | Kind::Claim
+            | Kind::Invocation
+            | Kind::Subagent
+            | Kind::Task
+            | Kind::TaskTurn
+            | Kind::Turn
+            | Kind::Worker
+            | Kind::Workflow => Self::Nothing,
         }
-        Kind::Play => Some(judge_play(&PlayFacts { state: typed::<PlayState>(state), run: None })),
-        Kind::Show => show(typed(state), facts).as_ref().map(judge_show),
-        Kind::Team => team(typed(state), facts).as_ref().map(judge_team),
-        Kind::Agent
-        | Kind::Claim
-        | Kind::Invocation
-        | Kind::Subagent
-        | Kind::Task
-        | Kind::TaskTurn
-        | Kind::Turn
-        | Kind::Worker
-        | Kind::Workflow => None,
+    }
+
+    /// Is its process alive, as far as it can be told from here?
+    pub(crate) fn liveness(&self, sight: &Sight<'_>) -> Liveness {
+        match self {
+            Self::Session(run) => sight.liveness(run.1.as_ref()),
+            Self::Schedule(_) | Self::Play(_) | Self::Show(_) | Self::Team(_) | Self::Nothing => {
+                Liveness::Unknown
+            }
+        }
+    }
+
+    /// Asks the judge.
+    pub(crate) fn judge(&mut self, look: Look) -> Option<Judgement> {
+        let (thresholds, now) = (Thresholds::default(), look.at);
+        match self {
+            Self::Session(run) => {
+                run.0.liveness = look.liveness;
+                Some(judge_session(&run.0, &thresholds, now))
+            }
+            Self::Schedule(facts) => Some(judge_schedule(facts, &thresholds, now)),
+            Self::Play(facts) => Some(judge_play(facts)),
+            Self::Show(facts) => Some(judge_show(facts)),
+            Self::Team(facts) => Some(judge_team(facts)),
+            Self::Nothing => None,
+        }
     }
 }
 
@@ -48,7 +85,7 @@ pub(crate) fn typed<S: Words>(state: Lifecycle) -> S {
     S::ALL[usize::from(state.position())]
 }
 
-fn session(entity: &Entity, state: SessionState, sight: &Sight<'_>) -> SessionFacts {
+fn session(entity: &Entity, state: SessionState) -> SessionFacts {
     let facts = &entity.facts;
     SessionFacts {
         state,
@@ -57,7 +94,7 @@ fn session(entity: &Entity, state: SessionState, sight: &Sight<'_>) -> SessionFa
         started_at: entity.started_at,
         last_activity_at: entity.last_activity_at,
         last_progress_at: moment(facts, "last_progress_at"),
-        liveness: sight.liveness(keeper(facts).as_ref()),
+        liveness: Liveness::Unknown,
         lease_until: moment(facts, "lease_until"),
         has_traces: facts.has("pid") || facts.has("artifacts"),
         leftovers: count(facts, "leftovers").unwrap_or(0),

@@ -4,6 +4,7 @@
 //! keeps one, which is the ledger's.
 
 mod attention;
+mod case;
 pub mod delivery;
 mod filter;
 mod host;
@@ -24,9 +25,10 @@ mod view;
 pub use callboard_supervisor::{Stream, output};
 
 pub use attention::{
-    Action, Attention, Cause, Choice, Item, Subject, attention, fingerprint, needs_somebody, set_aside,
-    taken_back,
+    Action, Attention, Cause, Choice, Item, Subject, Triage, attention, fingerprint, needs_somebody,
+    set_aside, taken_back, triage,
 };
+pub use case::{Case, Verdict};
 pub use filter::{Filter, StateWord};
 pub use host::Host;
 pub use kept::keep_private;
@@ -34,6 +36,6 @@ pub use programs::on_path;
 pub use project::project_of;
 pub use reaper::{Act, ReapError, Reaped, Reaper};
 pub use run::{Clock, Desk, Ended, Order as RunOrder, RecordError, RunError, agree, perform};
-pub use sight::{ProcessTable, Sight};
+pub use sight::{Look, ProcessTable, Sight};
 pub use stop::{Asked, StopFor, StopWish, ask_to_stop, wish_to_stop};
-pub use view::{Artifacts, Exit, Rest, Timeout, View, evaluate, exit_code};
+pub use view::{Artifacts, Exit, Rest, Timeout, View, evaluate, evaluate_as, exit_code};

@@ -26,6 +26,15 @@ pub struct Sight<'a> {
     table: Option<&'a dyn ProcessTable>,
 }
 
+/// What one look at an entity was taken with: when, and what was to be seen of its process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// The clock.
+    pub at: Moment,
+    /// Was its process alive?
+    pub liveness: Liveness,
+}
+
 impl<'a> Sight<'a> {
     /// The present, as seen from this host.
     pub const fn present(now: Moment, table: &'a dyn ProcessTable) -> Self {

@@ -13,9 +13,10 @@ use callboard_lifecycle::session::SessionState;
 use callboard_lifecycle::{Delivery, Kind, Outcome, PolicyVersion, Severity, Tone, Words};
 use serde::{Serialize, Serializer};
 
-use crate::judge::{judge, typed};
-use crate::read::{count, flag, known, map, moment, seconds, text};
-use crate::sight::Sight;
+use crate::case::Onset;
+use crate::judge::{Basis, typed};
+use crate::read::{count, flag, known, map, seconds, text};
+use crate::sight::{Look, Sight};
 
 /// One entity as it is shown.
 #[derive(Debug, Serialize)]
@@ -140,8 +141,19 @@ static NO_LABELS: Facts = Facts::none();
 
 /// Judges an entity at a moment.
 pub fn evaluate<'a>(stored: &'a Stored, sight: &Sight<'_>) -> View<'a> {
+    let basis = Basis::of(&stored.entity);
+    let look = Look { at: sight.now, liveness: basis.liveness(sight) };
+    judged(stored, basis, look)
+}
+
+/// Judges an entity exactly as it was judged with a look.
+pub fn evaluate_as(stored: &Stored, look: Look) -> View<'_> {
+    judged(stored, Basis::of(&stored.entity), look)
+}
+
+fn judged(stored: &Stored, mut basis: Basis, look: Look) -> View<'_> {
     let Entity { state, facts, .. } = &stored.entity;
-    let judgement = judge(&stored.entity, sight);
+    let judgement = basis.judge(look);
     let axes = Axes {
         lifecycle: state.lifecycle,
         outcome: None,
@@ -153,7 +165,7 @@ pub fn evaluate<'a>(stored: &'a Stored, sight: &Sight<'_>) -> View<'a> {
     let cause = reasons.first().map(|reason| reason.code);
     let without_health = Axes { health: None, ..axes }.severity(PolicyVersion::V2, cause).0;
     reasons.extend(judgement.map(|judgement| judgement.reasons).unwrap_or_default());
-    let mut shown = normalize(axes, reasons, PolicyVersion::V2, sight.now);
+    let mut shown = normalize(axes, reasons, PolicyVersion::V2, look.at);
     if let Some((severity, tone)) = as_claim(&stored.entity) {
         (shown.severity, shown.tone) = (severity, tone);
     }
@@ -225,17 +237,8 @@ impl<'a> View<'a> {
     /// Since when that reason holds, as far as it is recorded. It stays the same while the reason holds, so that what
     /// was set aside or told once stays so: a run that is stuck or waits is heard of all the time.
     pub fn cause_since(&self) -> Option<Moment> {
-        if !self.health_decides {
-            return self.entered_at;
-        }
-        let recorded = |name| moment(self.facts.0, name).or(self.entered_at);
-        match self.cause().map(|reason| reason.code.as_str()) {
-            Some("run.health.stuck") => recorded("last_progress_at"),
-            Some("run.health.waiting") => recorded("waits_since"),
-            Some("run.health.limited") => recorded("limited_since"),
-            Some("run.health.erroring") => recorded("errors_since"),
-            Some(_) | None => self.last_activity_at,
-        }
+        let code = self.cause().filter(|_| self.health_decides).map(|reason| reason.code);
+        Onset::read(self.facts.0, self.entered_at, self.last_activity_at).of(self.health_decides, code)
     }
 
     /// The reasons of the judge, which are recorded nowhere.
@@ -250,7 +253,7 @@ impl<'a> View<'a> {
 }
 
 /// A claim is judged by how sure it is, not by an outcome.
-fn as_claim(entity: &Entity) -> Option<(Severity, Tone)> {
+pub(crate) fn as_claim(entity: &Entity) -> Option<(Severity, Tone)> {
     let state = entity.state.lifecycle.filter(|state| state.kind() == Kind::Claim)?;
     let recorded = match entity.facts.get("confidence") {
         Some(Value::Float(number)) => Some(*number),
