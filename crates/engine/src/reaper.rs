@@ -10,7 +10,7 @@ use callboard_kernel::health::ProcessIdentity;
 use callboard_kernel::{
     Actor, Command, EntityId, EvidenceRef, Facts, Moment, Order, RefusalCode, StateReason, Transition,
 };
-use callboard_ledger::{AppendError, Fault, Ledger, Listing, ReadError, Request, Stored};
+use callboard_ledger::{AppendError, Fault, Ledger, ReadError, Request, Slice, Stored};
 use callboard_lifecycle::session::{SessionState, SessionTrigger};
 use callboard_lifecycle::{ActorClass, Health, Kind, ReasonCode, Words};
 use callboard_supervisor::process;
@@ -85,19 +85,37 @@ pub enum ReapError {
 impl Reaper<'_> {
     /// Looks at every run that is recorded as alive.
     pub fn reap(&self) -> Result<Vec<Reaped>, ReapError> {
-        let listing = Listing { kind: Some(Kind::Session), ended: false, limit: 0 };
-        let alive = self.ledger.entities(listing)?;
-        let mut done = Vec::with_capacity(alive.len());
-        // Who does not go when asked is waited for, and nobody waits behind the processes of another run.
-        for some in alive.chunks(AT_ONCE) {
+        let mut slice = Slice { kind: Some(Kind::Session), live: true, limit: AT_ONCE, ..Slice::default() };
+        let mut done = Vec::new();
+        // A piece at a time, because there may be many, and what was read of them takes more memory than what became
+        // of them.
+        loop {
+            let some = self.ledger.slice(slice.clone())?;
+            let Some(last) = some.last() else { return done.into_iter().collect() };
+            slice.beyond = Some(last.entity.state.id);
+            // Who does not go when asked is waited for, and nobody waits behind the processes of another run. Most are
+            // alive, and to see that nobody has to wait.
             std::thread::scope(|scope| {
-                let looks: Vec<_> = some.iter().map(|stored| scope.spawn(|| self.consider(stored))).collect();
+                let mut looks = Vec::new();
+                for stored in &some {
+                    match self.left_alone(stored) {
+                        Some(left) => done.push(Ok(left)),
+                        None => looks.push(scope.spawn(|| self.consider(stored))),
+                    }
+                }
                 for look in looks {
                     done.push(look.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
                 }
             });
         }
-        done.into_iter().collect()
+    }
+
+    /// What is to be said of a run that is left alone; nothing if it may be dead.
+    fn left_alone(&self, stored: &Stored) -> Option<Reaped> {
+        let view = evaluate(stored, &Sight::present(self.now, self.table));
+        let because = self.finding(stored, &view).err()?;
+        let title = view.title.map(str::to_owned);
+        Some(Reaped { id: view.id, title, act: Act::LeftAlone, because, processes_ended: 0 })
     }
 
     /// Looks at one run.
