@@ -28,8 +28,10 @@ use crate::views::{EachRecord, Share};
 
 /// Connections beyond this many are closed after use.
 const IDLE_MAX: usize = 8;
+/// Page cache of one connection: enough for the inner pages of large tables; the system keeps the others, once for all.
+const CACHE_KIB: i64 = 4 * 1024;
 /// How soon a commit of another process is seen, which rings no bell here.
-const LOOK: Duration = Duration::from_millis(20);
+const LOOK: Duration = Duration::from_millis(10);
 
 /// Answers questions about a store.
 pub(crate) struct Reader {
@@ -63,7 +65,11 @@ impl Reader {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let connection = match idle {
             Some(connection) => connection,
-            None => self.place.open_reader()?,
+            None => {
+                let connection = self.place.open_reader()?;
+                connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
+                connection
+            }
         };
         let answer = ask(&connection)?;
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
