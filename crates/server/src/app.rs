@@ -16,7 +16,7 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::access::{Doorman, Keyring};
 use crate::feed::Feed;
-use crate::fleet::Fleet;
+use crate::fleet::{Board, Fleet, Shown};
 use crate::problem::Problem;
 use crate::routes::Latest;
 use crate::runner::Runner;
@@ -48,6 +48,17 @@ pub(crate) type Shared = Arc<App>;
 impl App {
     pub(crate) fn now(&self) -> Moment {
         self.clock.now()
+    }
+
+    /// Asks the board, brought up to the end of the log and judged; the board waits meanwhile.
+    pub(crate) fn board<T>(&self, question: impl FnOnce(&Board) -> T) -> Result<T, Problem> {
+        Ok(self.fleet.ask(&self.ledger, &*self.clock, &self.host, question)?)
+    }
+
+    /// Those that were picked to be shown.
+    pub(crate) fn unpack(shown: &[Shown]) -> Result<Vec<Stored>, Problem> {
+        let unread = |error| Problem::internal(format!("what was kept cannot be read: {error}"));
+        shown.iter().map(|one| one.unpack().map_err(unread)).collect()
     }
 
     /// One entity as it stands.

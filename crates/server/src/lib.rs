@@ -9,6 +9,7 @@ mod assets;
 mod feed;
 mod fleet;
 mod listen;
+mod memory;
 mod problem;
 mod query;
 mod router;

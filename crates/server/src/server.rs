@@ -21,6 +21,7 @@ use crate::app::{App, Shared};
 use crate::feed::{self, FollowError};
 use crate::fleet::Fleet;
 use crate::listen;
+use crate::memory;
 use crate::router::router;
 use crate::routes::Latest;
 use crate::runner::Runner;
@@ -176,6 +177,8 @@ impl Server {
         let Self { runtime, listener, app, stop, feed, reap, .. } = self;
         runtime.block_on(async {
             tokio::spawn(stop_on_signal(stop));
+            let reading = Arc::clone(&app);
+            tokio::task::spawn_blocking(move || read_ahead(&reading));
             if reap {
                 tokio::spawn(look_after(Arc::clone(&app)));
             }
@@ -187,6 +190,13 @@ impl Server {
             // The panic was printed when it happened; the server stops all the same.
         }
     }
+}
+
+/// Reads what the first question would wait for. A store that cannot be read says so to whoever asks.
+fn read_ahead(app: &App) {
+    drop(app.board(|_| ()));
+    memory::give_back();
+    drop(app.fleet.counts(&app.ledger));
 }
 
 /// The address of the page of a server that listens there.
@@ -227,6 +237,7 @@ async fn look_after(app: Shared) {
             // A store that is away is looked at again the next time.
             drop(reaper.reap());
             app.runner.tidy();
+            memory::give_back();
         });
         drop(looked.await);
     }

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use callboard_engine::mutant;
 use callboard_ledger::{Page, Record, Scope};
 use futures_util::Stream;
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OwnedSemaphorePermit, watch};
 use uuid::Uuid;
 
 use super::frames::{Frames, Mark, Taken};
@@ -63,6 +63,8 @@ struct Listener {
     start: Start,
     after: u64,
     stage: Stage,
+    news: watch::Receiver<u64>,
+    stopping: watch::Receiver<bool>,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -83,7 +85,9 @@ pub(crate) fn stream(
     permit: OwnedSemaphorePermit,
 ) -> impl Stream<Item = Result<Bytes, Infallible>> {
     let after = start.after;
-    let listener = Listener { app, choice, start, after, stage: Stage::Greeting, _permit: permit };
+    let (news, stopping) = (app.feed.news.clone(), app.stopping.clone());
+    let stage = Stage::Greeting;
+    let listener = Listener { app, choice, start, after, stage, news, stopping, _permit: permit };
     futures_util::stream::unfold(listener, |mut listener| async move {
         let bytes = listener.next().await?;
         Some((Ok(bytes), listener))
@@ -96,17 +100,15 @@ impl Listener {
             self.stage = Stage::Live;
             return Some(self.greeting());
         }
-        let mut news = self.app.feed.news.clone();
-        let mut stopping = self.app.stopping.clone();
         loop {
-            if self.stage == Stage::Over || *stopping.borrow() {
+            if self.stage == Stage::Over || *self.stopping.borrow() {
                 return None;
             }
             if self.start.ended_at.is_some_and(|last| self.after >= last) {
                 return Some(self.done(Bytes::new()));
             }
-            news.mark_unchanged();
-            let choice = self.choice.clone();
+            self.news.mark_unchanged();
+            let choice = &self.choice;
             match self.app.feed.ring.next(self.after, choice.until_end, &|mark| choice.wants(mark)) {
                 Next::Behind if mutant::removed("feed_reads_the_log") => {
                     self.after = self.app.feed.ring.floor()
@@ -124,8 +126,8 @@ impl Listener {
                 Next::Nothing => {
                     self.stage = Stage::Live;
                     tokio::select! {
-                        _ = news.changed() => {}
-                        _ = stopping.wait_for(|stop| *stop) => return None,
+                        _ = self.news.changed() => {}
+                        _ = self.stopping.wait_for(|stop| *stop) => return None,
                         () = tokio::time::sleep(KEEP_ALIVE) => return Some(Bytes::from_static(b": here\n\n")),
                     }
                 }
@@ -173,8 +175,7 @@ impl Listener {
             return None;
         };
         let mut taken = Taken::behind(after, self.choice.until_end);
-        let choice = self.choice.clone();
-        Frames::of(&records).take(after, &|mark| choice.wants(mark), &mut taken);
+        Frames::of(&records).take(after, &|mark| self.choice.wants(mark), &mut taken);
         if !taken.ended && records.len() < PAGE {
             // Between here and the head there is nothing more of this entity.
             taken.after = taken.after.max(head);

@@ -1,202 +1,285 @@
-//! The board: everything that is alive or ended in a way that calls for somebody, and how many stand where.
+//! The board: everything that is alive or ended in a way that calls for somebody, judged and in order.
 //!
 //! Invariant: a question first brings the board up to the end of the log, and is then answered from it. What changed is
-//! read from the view rows of the ledger, never computed here. Deliberately absent: what ended and needs nobody; there
+//! read from the view rows of the ledger and judged at once; everything is judged anew after a moment though nothing
+//! was recorded, because health changes though nobody writes. Deliberately absent: what ended and needs nobody; there
 //! may be millions of them, and the ledger lists those.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use callboard_engine::{Host, Sight, View, evaluate};
-use callboard_kernel::{EntityId, Moment};
-use callboard_ledger::{Ledger, Listing, Page, ReadError, Scope, Stored};
-use callboard_lifecycle::{Health, Severity};
+use callboard_engine::Sight;
+use callboard_kernel::EntityId;
+use callboard_ledger::{Ledger, Page, ReadError, Scope, Slice, Stored};
+use callboard_lifecycle::{Kind, Severity, Words};
+use uuid::Uuid;
 
-use super::glance::{Glance, Looks};
+use super::entry::Entry;
 
 /// Records read at once while catching up.
-const PAGE: usize = 2000;
-/// How long a judgement of the whole board is used again.
-const MOMENT: Duration = Duration::from_millis(250);
+pub(super) const PAGE: usize = 2000;
 /// Behind by more than this, everything is read anew.
-const FAR_BEHIND: u64 = 50_000;
+pub(super) const FAR_BEHIND: u64 = 50_000;
+/// Entities read at once when everything is read.
+const PIECE: usize = 500;
+/// How long a judgement of the whole board is used again.
+const MOMENT: Duration = Duration::from_millis(125);
+/// More changes than this at once are put in order together.
+const FEW: usize = 50;
 
-/// What is alive and what needs somebody.
-#[derive(Default)]
-pub(crate) struct Fleet {
-    board: Mutex<Option<Board>>,
-    standings: Mutex<Option<Standings>>,
-    ranking: Mutex<Option<(u64, Instant, Ranking)>>,
-    looks: Looks,
-}
-
-/// Everything on the board in the order of its severity, the newest first among equals.
-pub(crate) type Ranking = Arc<Vec<Ranked>>;
-
-/// One entity, and what the judge said of it.
-pub(crate) struct Ranked {
-    pub(crate) severity: Severity,
-    pub(crate) health: Option<Health>,
-    pub(crate) stored: Arc<Stored>,
-}
-
-impl Ranked {
-    pub(crate) fn id(&self) -> EntityId {
-        self.stored.entity.state.id
-    }
-}
-
-/// How many stand in each state, by kind.
-pub(crate) type Counts = BTreeMap<String, BTreeMap<String, u64>>;
-
-struct Board {
-    head: u64,
-    /// Shared with those who are being answered; copied only if somebody still looks at it when it changes.
-    entities: Arc<HashMap<EntityId, Arc<Stored>>>,
-}
-
-struct Standings {
-    head: u64,
-    counts: Counts,
-}
-
-/// The board as one question sees it.
-pub(crate) struct Seen {
+/// What is alive and what needs somebody, up to a record.
+pub(crate) struct Board {
     /// Everything up to this record is in it.
     pub(crate) head: u64,
-    entities: Arc<HashMap<EntityId, Arc<Stored>>>,
+    entries: Vec<Entry>,
+    places: HashMap<EntityId, u32>,
+    order: Vec<Rank>,
+    judged: Instant,
 }
 
-impl Fleet {
-    /// The board, up to the end of the log.
-    pub(crate) fn seen(&self, ledger: &Ledger) -> Result<Seen, ReadError> {
-        let end = ledger.head()?;
-        let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
-        let board = match board.as_mut() {
-            Some(board) if end.saturating_sub(board.head) <= FAR_BEHIND => board,
-            Some(_) | None => board.insert(Board::read(ledger)?),
-        };
-        board.catch_up(ledger, end)?;
-        Ok(Seen { head: board.head, entities: Arc::clone(&board.entities) })
-    }
+/// Where an entity stands on the board: the most severe first, then the newest.
+#[derive(Clone, Copy, Debug)]
+struct Rank {
+    severity: Severity,
+    uuid: Uuid,
+    place: u32,
+}
 
-    /// How many stand in each state.
-    pub(crate) fn counts(&self, ledger: &Ledger) -> Result<Counts, ReadError> {
-        let end = ledger.head()?;
-        let mut standings = self.standings.lock().unwrap_or_else(PoisonError::into_inner);
-        let standings = match standings.as_mut() {
-            Some(standings) if end.saturating_sub(standings.head) <= FAR_BEHIND => standings,
-            Some(_) | None => standings.insert(Standings::read(ledger)?),
-        };
-        standings.catch_up(ledger, end)?;
-        Ok(standings.counts.clone())
-    }
-
-    /// The board in the order of its severity. It is judged anew when something was recorded, and after a moment though
-    /// nothing was, because health changes though nobody writes.
-    pub(crate) fn ranking(&self, seen: &Seen, now: Moment, host: &Host) -> Ranking {
-        let mut ranking = self.ranking.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((head, at, ranked)) = &*ranking
-            && *head == seen.head
-            && at.elapsed() < MOMENT
-        {
-            return Arc::clone(ranked);
-        }
-        let glance = self.glance(host);
-        let sight = Sight::present(now, &glance);
-        let rank = |stored: &Arc<Stored>| {
-            let view = evaluate(stored, &sight);
-            Ranked { severity: view.state.severity, health: view.state.health, stored: Arc::clone(stored) }
-        };
-        let mut ranked: Vec<Ranked> = seen.entities.values().map(rank).collect();
-        ranked.sort_by_key(|ranked| (ranked.severity, Reverse(ranked.id().uuid())));
-        let ranked = Arc::new(ranked);
-        *ranking = Some((seen.head, Instant::now(), Arc::clone(&ranked)));
-        ranked
-    }
-
-    /// From where and when things are judged.
-    pub(crate) const fn glance<'a>(&'a self, host: &'a Host) -> Glance<'a> {
-        Glance { host, looks: &self.looks }
+impl Rank {
+    const fn key(&self) -> (Severity, Reverse<Uuid>) {
+        (self.severity, Reverse(self.uuid))
     }
 }
 
 impl Board {
-    fn read(ledger: &Ledger) -> Result<Self, ReadError> {
+    /// Reads everything, a piece at a time: all of it at once would take many times the memory of the board.
+    pub(super) fn read(ledger: &Ledger, sight: &Sight<'_>) -> Result<Self, ReadError> {
         // The end is read first: what comes meanwhile is followed and at worst read twice.
         let head = ledger.head()?;
-        let alive = ledger.entities(Listing::default())?;
-        let urgent = ledger.attention(i64::MAX as usize)?;
-        let all = alive.into_iter().chain(urgent);
-        let entities = all.map(|stored| (stored.entity.state.id, Arc::new(stored))).collect();
-        Ok(Self { head, entities: Arc::new(entities) })
+        let mut board = Self {
+            head,
+            entries: Vec::new(),
+            places: HashMap::new(),
+            order: Vec::new(),
+            judged: Instant::now(),
+        };
+        for stored in ledger.attention(i64::MAX as usize)? {
+            board.put(&stored, sight)?;
+        }
+        // By kind, because the index of what lives is by kind.
+        for kind in Kind::ALL {
+            let mut slice = Slice { kind: Some(*kind), live: true, limit: PIECE, ..Slice::default() };
+            loop {
+                let piece = ledger.slice(slice.clone())?;
+                let Some(last) = piece.last() else { break };
+                slice.beyond = Some(last.entity.state.id);
+                piece.iter().try_for_each(|stored| board.put(stored, sight).map(drop))?;
+            }
+        }
+        board.arrange();
+        Ok(board)
     }
 
-    fn catch_up(&mut self, ledger: &Ledger, end: u64) -> Result<(), ReadError> {
+    pub(super) const fn is_far_behind(&self, end: u64) -> bool {
+        end.saturating_sub(self.head) > FAR_BEHIND
+    }
+
+    /// Takes over what was recorded up to a record, and judges what is not fresh.
+    pub(super) fn catch_up(&mut self, ledger: &Ledger, end: u64, sight: &Sight<'_>) -> Result<(), ReadError> {
         while self.head < end {
             let records = ledger.records(Page { after: self.head, limit: PAGE, scope: Scope::All })?;
             let Some(last) = records.last().map(|record| record.seq) else { break };
             let touched: HashSet<EntityId> = records.iter().filter_map(|record| record.id().ok()).collect();
-            let entities = Arc::make_mut(&mut self.entities);
+            let few = touched.len() <= FEW;
             for id in touched {
+                if few {
+                    self.unrank(id);
+                }
                 match ledger.entity(id)? {
                     Some(stored) if stored.entity.ended_at.is_none() || stored.is_urgent() => {
-                        entities.insert(id, Arc::new(stored));
+                        let place = self.put(&stored, sight)?;
+                        if few {
+                            self.rank(place);
+                        }
                     }
-                    Some(_) | None => {
-                        entities.remove(&id);
-                    }
+                    Some(_) | None => self.remove(id),
                 }
+            }
+            if !few {
+                self.arrange();
             }
             self.head = last;
         }
+        if self.judged.elapsed() >= MOMENT {
+            self.judge(sight);
+        }
         Ok(())
+    }
+
+    /// Judges everything.
+    fn judge(&mut self, sight: &Sight<'_>) {
+        self.judged = Instant::now();
+        let moved = self.entries.iter_mut().map(|entry| entry.judge(sight)).filter(|moved| *moved).count();
+        if moved > 0 {
+            self.arrange();
+        }
+    }
+
+    fn put(&mut self, stored: &Stored, sight: &Sight<'_>) -> Result<u32, ReadError> {
+        let entry =
+            Entry::of(stored, sight).map_err(|error| ReadError::File(std::io::Error::other(error)))?;
+        let id = entry.traits.id;
+        if let Some(place) = self.places.get(&id) {
+            self.entries[*place as usize] = entry;
+            return Ok(*place);
+        }
+        let place = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
+        self.entries.push(entry);
+        self.places.insert(id, place);
+        Ok(place)
+    }
+
+    /// Takes one off; the last one takes its place.
+    fn remove(&mut self, id: EntityId) {
+        let Some(place) = self.places.remove(&id) else { return };
+        self.entries.swap_remove(place as usize);
+        let Some(moved) = self.entries.get(place as usize) else { return };
+        self.places.insert(moved.traits.id, place);
+        let key = (moved.verdict.severity, Reverse(moved.traits.id.uuid()));
+        if let Ok(at) = self.order.binary_search_by_key(&key, Rank::key) {
+            self.order[at].place = place;
+        }
+    }
+
+    fn rank_of(&self, place: u32) -> Rank {
+        let entry = &self.entries[place as usize];
+        Rank { severity: entry.verdict.severity, uuid: entry.traits.id.uuid(), place }
+    }
+
+    /// Puts one into the order.
+    fn rank(&mut self, place: u32) {
+        let rank = self.rank_of(place);
+        let at = self.order.partition_point(|other| other.key() < rank.key());
+        self.order.insert(at, rank);
+    }
+
+    /// Takes one out of the order.
+    fn unrank(&mut self, id: EntityId) {
+        let Some(place) = self.places.get(&id) else { return };
+        let key = self.rank_of(*place).key();
+        if let Ok(at) = self.order.binary_search_by_key(&key, Rank::key) {
+            self.order.remove(at);
+        }
+    }
+
+    /// Puts everything in order.
+    fn arrange(&mut self) {
+        self.order = (0..self.entries.len()).map(|place| self.rank_of(place as u32)).collect();
+        self.order.sort_unstable_by_key(Rank::key);
+    }
+
+    /// How many have not ended.
+    pub(crate) fn alive(&self) -> usize {
+        self.entries.iter().filter(|entry| entry.traits.is_alive).count()
+    }
+
+    /// Everything, in no order.
+    pub(crate) fn all(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Everything, the most severe first, then the newest.
+    pub(crate) fn ranked(&self) -> impl Iterator<Item = &Entry> {
+        self.order.iter().map(|rank| &self.entries[rank.place as usize])
+    }
+
+    /// What calls for somebody, in the same order.
+    pub(crate) fn urgent(&self) -> impl Iterator<Item = &Entry> {
+        self.ranked().take_while(|entry| is_urgent(entry.verdict.severity))
     }
 }
 
-impl Standings {
-    fn read(ledger: &Ledger) -> Result<Self, ReadError> {
-        let (head, standings) = ledger.standings()?;
-        let mut counts = Counts::new();
-        for standing in standings {
-            counts.entry(standing.kind).or_default().insert(standing.state, standing.count);
-        }
-        Ok(Self { head, counts })
+/// Does something of this severity call for somebody?
+pub(super) const fn is_urgent(severity: Severity) -> bool {
+    match severity {
+        Severity::Critical | Severity::Warning => true,
+        Severity::Info | Severity::Neutral => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use callboard_kernel::{
+        Actor, Command, Create, EvidenceRef, Facts, Moment, Observe, Order, StateReason, Transition,
+    };
+    use callboard_ledger::{Options, Request};
+    use callboard_lifecycle::session::SessionState;
+    use callboard_lifecycle::{ActorClass, reason};
+
+    use super::*;
+
+    const NOW: Moment = Moment::from_micros(1_794_770_358_000_000);
+
+    fn send(ledger: &Ledger, number: u64, order: Order) {
+        // In no order, as ids of several hosts are.
+        let uuid = Uuid::from_u128(u128::from(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)) << 32);
+        let actor = Actor::new(ActorClass::Supervisor, "t");
+        let command = Command::new(EntityId::new(Kind::Session, uuid), order);
+        // What the machine does not allow from where it stands is refused, and changes nothing.
+        drop(ledger.append(Request { command, actor, now: NOW, cause: None }));
     }
 
-    fn catch_up(&mut self, ledger: &Ledger, end: u64) -> Result<(), ReadError> {
-        while self.head < end {
-            let records = ledger.records(Page { after: self.head, limit: PAGE, scope: Scope::All })?;
-            let Some(last) = records.last().map(|record| record.seq) else { break };
-            for record in &records {
-                let states = self.counts.entry(record.kind.clone()).or_default();
-                if let Some(count) = states.get_mut(&record.from_state) {
-                    *count = count.saturating_sub(1);
-                }
-                *states.entry(record.to_state.clone()).or_default() += 1;
+    fn order(step: u64) -> Order {
+        let moved = |to: SessionState, code: &str| {
+            let code = reason(code).unwrap_or_else(|unknown| panic!("{unknown}"));
+            let why = StateReason::new(code, "it did").shown_by(EvidenceRef::tool_result("seen"));
+            Order::Transition(Transition::to(to, why))
+        };
+        match step % 5 {
+            0 | 1 => moved(SessionState::Running, "run.started.ok"),
+            2 => moved(SessionState::Failed, "run.failed.exit_nonzero"),
+            3 => moved(SessionState::Completed, "run.completed.ok"),
+            _ => {
+                let data =
+                    Facts::none().with("waits_for", "an answer").with("lease_until", "2099-01-01T00:00:00Z");
+                Order::Observe(Observe { reasons: vec![], data })
             }
-            self.head = last;
         }
-        Ok(())
-    }
-}
-
-impl Seen {
-    /// Everything on the board.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Stored> {
-        self.entities.values().map(AsRef::as_ref)
     }
 
-    /// What has not ended.
-    pub(crate) fn alive(&self) -> impl Iterator<Item = &Stored> {
-        self.all().filter(|stored| stored.entity.ended_at.is_none())
+    fn shown(board: &Board) -> Vec<(EntityId, Severity, u64)> {
+        let version = |entry: &Entry| entry.shown().unpack().map_or(0, |stored| stored.entity.state.version);
+        board.ranked().map(|entry| (entry.traits.id, entry.verdict.severity, version(entry))).collect()
     }
 
-    /// Everything on the board, judged.
-    pub(crate) fn views(&self, now: Moment, glance: &Glance<'_>) -> Vec<View<'_>> {
-        let sight = Sight::present(now, glance);
-        self.all().map(|stored| evaluate(stored, &sight)).collect()
+    #[test]
+    fn a_board_that_followed_the_log_is_the_one_that_is_read_anew() {
+        let place = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(&place.path().join("s.db"), Options::default()).unwrap();
+        let sight = Sight::past(NOW);
+        let mut board = Board::read(&ledger, &sight).unwrap();
+        let (mut random, mut severities) = (7_u64, HashSet::new());
+        for round in 0..30 {
+            // A few changes at once, and now and then more than are put in order one by one.
+            for _ in 0..if round % 10 == 9 { 3 * FEW as u64 } else { 1 + random % 9 } {
+                random =
+                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let (number, step) = (random >> 33 & 127, random >> 50);
+                let at = SessionState::Pending.into();
+                send(&ledger, number, Order::Create(Create { at, reasons: vec![], data: Facts::none() }));
+                send(&ledger, number, order(step));
+            }
+            let end = ledger.head().unwrap();
+            board.catch_up(&ledger, end, &sight).unwrap();
+            let anew = Board::read(&ledger, &sight).unwrap();
+            assert_eq!((board.head, shown(&board)), (end, shown(&anew)), "round {round}");
+            assert_eq!(
+                board.urgent().count(),
+                board.all().iter().filter(|entry| is_urgent(entry.verdict.severity)).count()
+            );
+            severities.extend(board.all().iter().map(|entry| entry.verdict.severity.name()));
+        }
+        assert!(board.all().len() > 50 && severities.len() > 2, "{} {severities:?}", board.all().len());
     }
 }

@@ -3,10 +3,10 @@
 //! Invariant: a filter looks at the judged view, so it can never disagree with what is shown; what the ledger can
 //! leave out by itself is asked of the ledger too. Deliberately absent: order and pieces.
 
-use callboard_kernel::{EntityId, Value};
-use callboard_ledger::Stored;
+use callboard_kernel::EntityId;
 use callboard_lifecycle::{Health, Kind, Severity};
 
+use super::entry::Traits;
 use crate::problem::Problem;
 use crate::query::Query;
 
@@ -65,22 +65,17 @@ impl Filter {
     }
 
     /// What can be told without judging.
-    pub(crate) fn takes_stored(&self, stored: &Stored) -> bool {
-        let (state, facts) = (&stored.entity.state, &stored.entity.facts);
-        let text = |name: &str| match facts.get(name) {
-            Some(Value::Text(text)) => Some(text.as_str()),
-            Some(_) | None => None,
+    pub(crate) fn takes_traits(&self, traits: &Traits) -> bool {
+        let is = |wanted: &Option<String>, is: Option<&str>| {
+            wanted.as_deref().is_none_or(|wanted| is == Some(wanted))
         };
-        let is =
-            |wanted: &Option<String>, name| wanted.as_deref().is_none_or(|wanted| text(name) == Some(wanted));
-        let parent = self.parent.map(|id| id.to_string());
-        self.kind.is_none_or(|kind| kind == state.id.kind())
-            && is(&parent, "parent")
-            && is(&self.project, "project")
+        self.kind.is_none_or(|kind| kind == traits.kind())
+            && is(&self.parent.map(|id| id.to_string()), traits.parent())
+            && is(&self.project, traits.project())
             && (self.states.is_empty()
-                || state.lifecycle.is_some_and(|state| self.states.iter().any(|name| name == state.name())))
-            && self.labels.iter().all(|(name, value)| has_label(stored, name, value))
-            && self.text.as_deref().is_none_or(|wanted| says(stored, wanted, &text))
+                || traits.state.is_some_and(|state| self.states.iter().any(|name| name == state.name())))
+            && self.labels.iter().all(|(name, value)| traits.has_label(name, value))
+            && self.text.as_deref().is_none_or(|wanted| traits.says(wanted))
     }
 
     /// What only the judge can tell.
@@ -100,17 +95,4 @@ fn known_state(name: String) -> Result<String, Problem> {
     }
     let unknown = callboard_lifecycle::UnknownWord::new("state", &name, names());
     Err(Problem::bad_request(unknown.to_string(), "GET /api/v1/machines lists the states of every kind"))
-}
-
-fn has_label(stored: &Stored, name: &str, value: &str) -> bool {
-    match stored.entity.facts.get("labels") {
-        Some(Value::Map(labels)) => labels.get(name) == Some(&Value::Text(value.to_owned())),
-        Some(_) | None => false,
-    }
-}
-
-fn says<'a>(stored: &'a Stored, wanted: &str, text: &dyn Fn(&str) -> Option<&'a str>) -> bool {
-    let id = stored.entity.state.id.to_string();
-    let in_text = |name| text(name).is_some_and(|text| text.to_lowercase().contains(wanted));
-    id.contains(wanted) || ["title", "project", "status", "cwd"].into_iter().any(in_text)
 }

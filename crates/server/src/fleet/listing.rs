@@ -11,8 +11,9 @@ use callboard_kernel::EntityId;
 use callboard_ledger::{Ledger, ReadError, Sequence, Slice, Stored};
 use callboard_lifecycle::Severity;
 
-use super::board::Ranked;
+use super::board::{Board, is_urgent};
 use super::cursor::Cursor;
+use super::entry::{Entry, Shown, Traits};
 use super::filter::Filter;
 use crate::problem::Problem;
 use crate::query::Query;
@@ -71,28 +72,35 @@ impl Wanted {
     }
 }
 
-/// What a page shows.
+/// What a page shows: of what is on the board, how it was judged, then what was read from the ledger.
+#[derive(Default)]
 pub(crate) struct Listed {
-    pub(crate) items: Vec<Stored>,
+    pub(crate) shown: Vec<Shown>,
+    pub(crate) read: Vec<Stored>,
     pub(crate) next: Option<Cursor>,
     /// How many there are on all pages, if that is known.
     pub(crate) total: Option<u64>,
 }
 
-/// Lists a page; the ranking is of the whole board.
-pub(crate) fn list(
-    ledger: &Ledger,
-    ranking: &[Ranked],
-    sight: &Sight<'_>,
-    wanted: &Wanted,
-) -> Result<Listed, ReadError> {
+/// Lists a page of what is on the board, and says what else the ledger has to be asked for.
+pub(crate) fn list(board: &Board, wanted: &Wanted) -> (Listed, Option<Rest>) {
     match (wanted.order, wanted.ended) {
-        (_, false) => Ok(of_board(ranking, wanted)),
+        (_, false) => (of_board(board, wanted), None),
         (Order::By(order), true) => {
-            pieces(ledger, sight, &wanted.filter, wanted.limit, order, beyond(wanted), &|_| true)
+            let rest = Rest { limit: wanted.limit, order, beyond: beyond(wanted), is_calm: false };
+            (Listed::default(), Some(rest))
         }
-        (Order::Severity, true) => by_severity(ledger, ranking, sight, wanted),
+        (Order::Severity, true) => by_severity(board, wanted),
     }
+}
+
+/// What is still to be read from the ledger for a page.
+pub(crate) struct Rest {
+    limit: usize,
+    order: Sequence,
+    beyond: Option<EntityId>,
+    /// What is urgent was shown already.
+    is_calm: bool,
 }
 
 const fn beyond(wanted: &Wanted) -> Option<EntityId> {
@@ -102,80 +110,80 @@ const fn beyond(wanted: &Wanted) -> Option<EntityId> {
     }
 }
 
-const fn is_urgent(severity: Severity) -> bool {
-    matches!(severity, Severity::Critical | Severity::Warning)
-}
-
 /// What is alive, from memory.
-fn of_board(ranking: &[Ranked], wanted: &Wanted) -> Listed {
-    let is_alive = |ranked: &&Ranked| ranked.stored.entity.ended_at.is_none();
-    let mut found: Vec<&Ranked> = ranking.iter().filter(is_alive).filter(|one| takes(wanted, one)).collect();
+fn of_board(board: &Board, wanted: &Wanted) -> Listed {
+    let mut found: Vec<&Entry> =
+        board.ranked().filter(|entry| entry.traits.is_alive && takes(wanted, entry)).collect();
+    let uuid = |entry: &Entry| entry.traits.id.uuid();
     match wanted.order {
         Order::Severity => {}
-        Order::By(Sequence::Newest) => found.sort_by_key(|ranked| Reverse(ranked.id().uuid())),
-        Order::By(Sequence::Oldest) => found.sort_by_key(|ranked| ranked.id().uuid()),
+        Order::By(Sequence::Newest) => found.sort_unstable_by_key(|entry| Reverse(uuid(entry))),
+        Order::By(Sequence::Oldest) => found.sort_unstable_by_key(|entry| uuid(entry)),
     }
     let total = Some(found.len() as u64);
-    let is_shown = |ranked: &Ranked| match (wanted.order, wanted.cursor) {
+    let is_shown = |entry: &Entry| match (wanted.order, wanted.cursor) {
         (_, None | Some(Cursor::Rest)) => true,
-        (Order::Severity, Some(Cursor::Ranked(severity, id))) => is_behind(ranked, severity, id),
-        (Order::By(Sequence::Oldest), Some(Cursor::Listed(id))) => ranked.id().uuid() > id.uuid(),
+        (Order::Severity, Some(Cursor::Ranked(severity, id))) => is_behind(entry, severity, id),
+        (Order::By(Sequence::Oldest), Some(Cursor::Listed(id))) => uuid(entry) > id.uuid(),
         (Order::By(_) | Order::Severity, Some(Cursor::Listed(id) | Cursor::Ranked(_, id))) => {
-            ranked.id().uuid() < id.uuid()
+            uuid(entry) < id.uuid()
         }
     };
-    found.retain(|ranked| is_shown(ranked));
+    found.retain(|entry| is_shown(entry));
     let more = found.len() > wanted.limit;
     found.truncate(wanted.limit);
-    let next = found.last().filter(|_| more).map(|ranked| match wanted.order {
-        Order::Severity => Cursor::Ranked(ranked.severity, ranked.id()),
-        Order::By(_) => Cursor::Listed(ranked.id()),
+    let next = found.last().filter(|_| more).map(|entry| match wanted.order {
+        Order::Severity => Cursor::Ranked(entry.verdict.severity, entry.traits.id),
+        Order::By(_) => Cursor::Listed(entry.traits.id),
     });
-    Listed { items: found.into_iter().map(|ranked| (*ranked.stored).clone()).collect(), next, total }
+    Listed { shown: found.into_iter().map(Entry::shown).collect(), read: Vec::new(), next, total }
 }
 
-fn takes(wanted: &Wanted, ranked: &Ranked) -> bool {
-    wanted.filter.takes_stored(&ranked.stored) && wanted.filter.takes(ranked.health, ranked.severity)
+fn takes(wanted: &Wanted, entry: &Entry) -> bool {
+    wanted.filter.takes_traits(&entry.traits)
+        && wanted.filter.takes(entry.verdict.health, entry.verdict.severity)
 }
 
 /// Does it come after this one in the order of severity?
-fn is_behind(ranked: &Ranked, severity: Severity, id: EntityId) -> bool {
-    (ranked.severity, Reverse(ranked.id().uuid())) > (severity, Reverse(id.uuid()))
+fn is_behind(entry: &Entry, severity: Severity, id: EntityId) -> bool {
+    (entry.verdict.severity, Reverse(entry.traits.id.uuid())) > (severity, Reverse(id.uuid()))
 }
 
 /// The urgent ones from the board, then everything else from the ledger, the newest first.
-fn by_severity(
-    ledger: &Ledger,
-    ranking: &[Ranked],
-    sight: &Sight<'_>,
-    wanted: &Wanted,
-) -> Result<Listed, ReadError> {
-    let calm = |view: &View<'_>| !is_urgent(view.state.severity);
-    let rest = |limit| pieces(ledger, sight, &wanted.filter, limit, Sequence::Newest, beyond(wanted), &calm);
+fn by_severity(board: &Board, wanted: &Wanted) -> (Listed, Option<Rest>) {
+    let rest = |limit| Rest { limit, order: Sequence::Newest, beyond: beyond(wanted), is_calm: true };
     let after = match wanted.cursor {
-        Some(Cursor::Listed(_) | Cursor::Rest) => return rest(wanted.limit),
+        Some(Cursor::Listed(_) | Cursor::Rest) => return (Listed::default(), Some(rest(wanted.limit))),
         Some(Cursor::Ranked(severity, id)) => Some((severity, id)),
         None => None,
     };
-    let mut urgent = ranking
-        .iter()
-        .take_while(|ranked| is_urgent(ranked.severity))
-        .filter(|ranked| after.is_none_or(|(severity, id)| is_behind(ranked, severity, id)))
-        .filter(|ranked| takes(wanted, ranked));
-    let shown: Vec<&Ranked> = urgent.by_ref().take(wanted.limit).collect();
+    let mut urgent = board
+        .urgent()
+        .filter(|entry| after.is_none_or(|(severity, id)| is_behind(entry, severity, id)))
+        .filter(|entry| takes(wanted, entry));
+    let found: Vec<&Entry> = urgent.by_ref().take(wanted.limit).collect();
     let more = urgent.next().is_some();
-    let next = shown.last().filter(|_| more).map(|last| Cursor::Ranked(last.severity, last.id()));
-    let mut items: Vec<Stored> = shown.into_iter().map(|ranked| (*ranked.stored).clone()).collect();
-    if more {
-        return Ok(Listed { items, next, total: None });
+    let last = found.last().map(|last| Cursor::Ranked(last.verdict.severity, last.traits.id));
+    let left = wanted.limit - found.len();
+    let next = if more { last } else { Some(Cursor::Rest).filter(|_| left == 0) };
+    let listed = Listed { shown: found.into_iter().map(Entry::shown).collect(), next, ..Listed::default() };
+    (listed, (!more && left > 0).then(|| rest(left)))
+}
+
+impl Rest {
+    /// Reads the rest of a page.
+    pub(crate) fn read(
+        &self,
+        ledger: &Ledger,
+        sight: &Sight<'_>,
+        filter: &Filter,
+        into: &mut Listed,
+    ) -> Result<(), ReadError> {
+        let also = |view: &View<'_>| !(self.is_calm && is_urgent(view.state.severity));
+        let listed = pieces(ledger, sight, filter, self.limit, self.order, self.beyond, &also)?;
+        (into.read, into.next) = (listed.read, listed.next);
+        Ok(())
     }
-    let left = wanted.limit - items.len();
-    if left == 0 {
-        return Ok(Listed { items, next: Some(Cursor::Rest), total: None });
-    }
-    let rest = rest(left)?;
-    items.extend(rest.items);
-    Ok(Listed { items, next: rest.next, total: None })
 }
 
 /// Reads on behind an id until the page is full or enough was looked at.
@@ -197,7 +205,7 @@ fn pieces(
         let (count, last) = (rows.len(), rows.last().map(|stored| stored.entity.state.id));
         for stored in rows {
             let id = stored.entity.state.id;
-            if filter.takes_stored(&stored) {
+            if filter.is_plain() || filter.takes_traits(&Traits::of(&stored)) {
                 let view = evaluate(&stored, sight);
                 if filter.takes(view.state.health, view.state.severity) && also(&view) {
                     items.push(stored);
@@ -205,15 +213,15 @@ fn pieces(
             }
             looked += 1;
             if items.len() == limit {
-                return Ok(Listed { items, next: Some(Cursor::Listed(id)), total: None });
+                return Ok(Listed { read: items, next: Some(Cursor::Listed(id)), ..Listed::default() });
             }
         }
         slice.beyond = last;
         match last {
-            Some(_) if count < piece => return Ok(Listed { items, next: None, total: None }),
-            None => return Ok(Listed { items, next: None, total: None }),
+            Some(_) if count < piece => return Ok(Listed { read: items, ..Listed::default() }),
+            None => return Ok(Listed { read: items, ..Listed::default() }),
             Some(last) if looked >= LOOKED_MAX => {
-                return Ok(Listed { items, next: Some(Cursor::Listed(last)), total: None });
+                return Ok(Listed { read: items, next: Some(Cursor::Listed(last)), ..Listed::default() });
             }
             Some(_) => {}
         }

@@ -1,13 +1,19 @@
 //! The fleet: what is alive and what needs somebody, kept in memory as the ledger has it.
 //!
 //! Invariant: an answer holds everything that was recorded before it was asked for, whoever wrote it. Deliberately
-//! absent: judging, which the engine does when something is shown.
+//! absent: how something is judged, which the engine knows.
 
 mod board;
 mod cursor;
+mod desk;
+mod entry;
 mod filter;
 mod glance;
 mod listing;
+mod packed;
+mod standings;
 
-pub(crate) use board::Fleet;
-pub(crate) use listing::{Wanted, list};
+pub(crate) use board::Board;
+pub(crate) use desk::Fleet;
+pub(crate) use entry::{Entry, Shown};
+pub(crate) use listing::{Listed, Wanted, list};

@@ -42,14 +42,25 @@ impl Ask {
         Ok(Self { id: id_of(id)?, actor, key: key.of(who), if_version: None, cause })
     }
 
-    /// Records it, or finds the record that the same request made before.
-    fn record(self, app: &App, order: Order) -> Result<Record, Problem> {
+    fn request(&self, app: &App, order: Order) -> Request {
         let mut command = Command::new(self.id, order);
         (command.key, command.if_version) = (self.key.clone(), self.if_version);
-        let request =
-            Request { command, actor: self.actor.clone(), now: app.now(), cause: Some(self.cause.clone()) };
-        let appended = app.ledger.append(request);
+        Request { command, actor: self.actor.clone(), now: app.now(), cause: Some(self.cause.clone()) }
+    }
+
+    /// Records it, or finds the record that the same request made before.
+    fn record(self, app: &App, order: Order) -> Result<Record, Problem> {
+        let appended = app.ledger.append(self.request(app, order));
         self.settle(app, appended.map(|receipt| receipt.record))
+    }
+
+    /// The same without a thread that waits, so that as many can wait for one sync as there are connections. The queue
+    /// of the writer has a place for each of them.
+    async fn send(self, app: &Shared, order: Order) -> Result<Answer, Problem> {
+        match app.ledger.submit(self.request(app, order)).await {
+            Ok(receipt) => Answer::json(&Recorded { record: receipt.record }),
+            Err(error) => recorded(app, move |app| self.settle(app, Err(error))).await,
+        }
     }
 
     fn settle(&self, app: &App, appended: Result<Record, AppendError>) -> Result<Record, Problem> {
@@ -137,7 +148,7 @@ pub(super) async fn transition(
         reasons: vec![why],
         data: body.data.unwrap_or_default(),
     };
-    recorded(&app, move |app| asked.record(app, Order::Transition(order))).await
+    asked.send(&app, Order::Transition(order)).await
 }
 
 async fn recorded(
@@ -342,7 +353,7 @@ pub(super) async fn note(
         }
         Scope::Agent(_) => Observe { reasons: Vec::new(), data: Facts::none().with("said", body.text) },
     };
-    recorded(&app, move |app| asked.record(app, Order::Observe(order))).await
+    asked.send(&app, Order::Observe(order)).await
 }
 
 /// A sign of life.
@@ -371,16 +382,13 @@ pub(super) async fn heartbeat(
     Json(body, bytes): Json<Heartbeat>,
 ) -> Result<Answer, Problem> {
     let asked = Ask::new(&app, &who, "heartbeat", &id, key, &bytes)?;
-    recorded(&app, move |app| {
-        let now = app.now();
-        let mut data = Facts::none().with("heartbeat_at", now.to_string());
-        if body.progress {
-            data.set("last_progress_at", now.to_string());
-        }
-        if let Some(status) = body.status {
-            data.set("status", status);
-        }
-        asked.record(app, Order::Observe(Observe { reasons: Vec::new(), data }))
-    })
-    .await
+    let now = app.now();
+    let mut data = Facts::none().with("heartbeat_at", now.to_string());
+    if body.progress {
+        data.set("last_progress_at", now.to_string());
+    }
+    if let Some(status) = body.status {
+        data.set("status", status);
+    }
+    asked.send(&app, Order::Observe(Observe { reasons: Vec::new(), data })).await
 }

@@ -3,7 +3,7 @@
 //! Invariant: every view is the engine's, judged when it is asked for. Deliberately absent: anything that changes one.
 
 use axum::extract::{Path, State};
-use callboard_engine::{Sight, View, evaluate};
+use callboard_engine::{Sight, View, evaluate, evaluate_as};
 use callboard_kernel::{EntityId, Moment};
 use callboard_ledger::{Page, Record, Scope, Sequence, Slice};
 use serde::Serialize;
@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::PAGE_MAX;
 use crate::app::{Answer, App, Shared, ask, no_entity};
-use crate::fleet::{Wanted, list as list_entities};
+use crate::fleet::{Listed, Wanted, list as list_entities};
 use crate::problem::Problem;
 use crate::query::Query;
 
@@ -52,22 +52,25 @@ struct EntityPage<'a> {
 pub(super) async fn list(State(app): State<Shared>, query: Query) -> Result<Answer, Problem> {
     let wanted = Wanted::read(&query, PAGE_MAX)?;
     ask(&app, move |app| {
-        let seen = app.fleet.seen(&app.ledger)?;
+        let (head, (mut listed, rest)) = app.board(|board| (board.head, list_entities(board, &wanted)))?;
         let glance = app.fleet.glance(&app.host);
-        let (now, host) = (app.now(), &app.host);
-        let sight = Sight::present(now, &glance);
-        let ranking = app.fleet.ranking(&seen, now, host);
-        let listed = list_entities(&app.ledger, &ranking, &sight, &wanted)?;
+        let sight = Sight::present(app.now(), &glance);
+        if let Some(rest) = rest {
+            rest.read(&app.ledger, &sight, &wanted.filter, &mut listed)?;
+        }
         let total = match listed.total {
             None if wanted.filter.is_plain() && wanted.filter.parent.is_none() => Some(total(app, &wanted)?),
             known => known,
         };
+        let Listed { shown, read, next, .. } = listed;
+        let stored = App::unpack(&shown)?;
+        let of_board = stored.iter().zip(&shown).map(|(stored, shown)| evaluate_as(stored, shown.look));
         Answer::json(&EntityPage {
-            items: listed.items.iter().map(|stored| evaluate(stored, &sight)).collect(),
-            next_cursor: listed.next.map(|cursor| cursor.to_string()),
+            items: of_board.chain(read.iter().map(|stored| evaluate(stored, &sight))).collect(),
+            next_cursor: next.map(|cursor| cursor.to_string()),
             total,
             legacy: app.ledger.legacy()?,
-            head: seen.head,
+            head,
         })
     })
     .await

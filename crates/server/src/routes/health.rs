@@ -8,7 +8,6 @@ use std::fmt::Write;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use callboard_engine::needs_somebody;
 use callboard_ledger::Info;
 use callboard_lifecycle::{Health, Kind, Severity, Words};
 use serde::Serialize;
@@ -68,23 +67,28 @@ pub(super) async fn health(State(app): State<Shared>, query: Query) -> Result<An
 
 /// How the runs are, and how many things need somebody, by severity.
 fn runs(app: &App) -> Result<(Runs, [(Severity, u64); 2]), Problem> {
-    let (seen, now) = (app.fleet.seen(&app.ledger)?, app.now());
-    let mut runs = Runs::default();
-    let mut needed = [(Severity::Critical, 0), (Severity::Warning, 0)];
-    for view in seen.views(now, &app.fleet.glance(&app.host)) {
-        if needs_somebody(&view, now) {
-            needed
-                .iter_mut()
-                .filter(|(severity, _)| *severity == view.state.severity)
-                .for_each(|(_, n)| *n += 1);
+    app.board(|board| {
+        let mut runs = Runs::default();
+        let mut needed = [(Severity::Critical, 0), (Severity::Warning, 0)];
+        for entry in board.all() {
+            if entry.verdict.needs_somebody() {
+                let its = |(severity, _): &&mut (Severity, u64)| *severity == entry.verdict.severity;
+                needed.iter_mut().filter(its).for_each(|(_, n)| *n += 1);
+            }
+            if entry.traits.kind() == Kind::Session && entry.traits.is_alive {
+                runs.count(entry.verdict.health, entry.traits.waits);
+            }
         }
-        if view.kind != Kind::Session || view.ended_at.is_some() {
-            continue;
-        }
-        runs.live += 1;
-        match view.state.health {
-            Some(Health::ProcessDead | Health::Orphaned | Health::Disconnected) => runs.dead += 1,
-            Some(Health::Stalled) => runs.stalled += 1,
+        (runs, needed)
+    })
+}
+
+impl Runs {
+    const fn count(&mut self, health: Option<Health>, waits: bool) {
+        self.live += 1;
+        match health {
+            Some(Health::ProcessDead | Health::Orphaned | Health::Disconnected) => self.dead += 1,
+            Some(Health::Stalled) => self.stalled += 1,
             Some(
                 Health::Ok
                 | Health::Running
@@ -97,9 +101,8 @@ fn runs(app: &App) -> Result<(Runs, [(Severity, u64); 2]), Problem> {
             )
             | None => {}
         }
-        runs.waiting += u64::from(view.recorded_facts().has("waits_for"));
+        self.waiting += waits as u64;
     }
-    Ok((runs, needed))
 }
 
 /// Is the process there? It is, if it answers.

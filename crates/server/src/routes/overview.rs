@@ -7,12 +7,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::extract::State;
-use callboard_engine::{Attention, Choice, attention as needed};
+use callboard_engine::{Attention, Choice, View, evaluate_as, triage};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::PAGE_MAX;
-use crate::app::{Answer, Shared, ask};
+use crate::app::{Answer, App, Shared, ask};
+use crate::fleet::{Board, Entry, Shown};
 use crate::problem::Problem;
 use crate::query::Query;
 use crate::trends::{Bucket, Report};
@@ -38,11 +39,18 @@ pub(super) async fn attention(State(app): State<Shared>, query: Query) -> Result
     let limit = query.number("limit", 1, PAGE_MAX)?.unwrap_or(100);
     let choice = Choice { limit, set_aside: query.flag("set_aside")? };
     ask(&app, move |app| {
-        let seen = app.fleet.seen(&app.ledger)?;
-        app.latest.answer((seen.head, choice.limit, choice.set_aside), || {
-            let now = app.now();
-            let views = seen.views(now, &app.fleet.glance(&app.host));
-            Answer::json(&Document { attention: needed(&views, choice, now), head: seen.head })
+        let head = app.ledger.head()?;
+        app.latest.answer((head, choice.limit, choice.set_aside), || {
+            let (head, triage, shown) = app.board(|board| {
+                let urgent: Vec<&Entry> = board.urgent().collect();
+                let triage = triage(urgent.iter().map(|entry| (entry.traits.id, &entry.verdict)), choice);
+                let shown: Vec<Shown> = triage.shown.iter().map(|place| urgent[*place].shown()).collect();
+                (board.head, triage, shown)
+            })?;
+            let stored = App::unpack(&shown)?;
+            let views: Vec<View<'_>> =
+                stored.iter().zip(&shown).map(|(stored, shown)| evaluate_as(stored, shown.look)).collect();
+            Answer::json(&Document { attention: triage.attention(views.iter(), app.now()), head })
         })
     })
     .await
@@ -59,7 +67,7 @@ pub(crate) struct Latest(Mutex<Option<(Asked, Instant, Answer)>>);
 type Asked = (u64, usize, bool);
 
 /// How long an answer is given out again.
-const MOMENT: Duration = Duration::from_millis(250);
+const MOMENT: Duration = Duration::from_millis(125);
 
 impl Latest {
     fn answer(
@@ -113,7 +121,7 @@ pub(super) async fn counts(State(app): State<Shared>, query: Query) -> Result<An
             MachineCount { kind, states: states.map(|(state, count)| StateCount { state, count }).collect() }
         });
         let machines = machines.collect();
-        let live = app.fleet.seen(&app.ledger)?.alive().count() as u64;
+        let live = app.board(Board::alive)? as u64;
         let ended_24h = app.trends.ended_lately(&app.ledger, app.now())?;
         Answer::json(&CountsAnswer { machines, live, ended_24h, legacy: app.ledger.legacy()? })
     })

@@ -1,0 +1,139 @@
+//! One entity on the board: what it is judged by, what the judge said, what it is looked for by, and itself, packed.
+//!
+//! Invariant: all of it is read from the same row of the ledger. Deliberately absent: the order of the board.
+
+use std::sync::Arc;
+
+use callboard_engine::{Case, Look, Sight, Verdict};
+use callboard_kernel::{EntityId, Value};
+use callboard_ledger::Stored;
+use callboard_lifecycle::{Kind, Lifecycle};
+
+use super::packed::Packed;
+
+/// One entity on the board.
+pub(crate) struct Entry {
+    pub(crate) traits: Traits,
+    pub(crate) verdict: Verdict,
+    /// What the verdict was made with.
+    pub(crate) look: Look,
+    case: Case,
+    packed: Arc<Packed>,
+}
+
+/// What an entity is looked for by; what its text is looked through for is made when somebody looks.
+pub(crate) struct Traits {
+    pub(crate) id: EntityId,
+    pub(crate) state: Option<Lifecycle>,
+    pub(crate) is_alive: bool,
+    /// It waits for a person.
+    pub(crate) waits: bool,
+    texts: Box<Texts>,
+}
+
+#[derive(Default)]
+struct Texts {
+    parent: Option<Box<str>>,
+    project: Option<Box<str>>,
+    title: Option<Box<str>>,
+    status: Option<Box<str>>,
+    cwd: Option<Box<str>>,
+    labels: Box<[(Box<str>, Box<str>)]>,
+}
+
+/// An entity that is to be shown, as it was judged.
+#[derive(Clone)]
+pub(crate) struct Shown {
+    pub(crate) look: Look,
+    packed: Arc<Packed>,
+}
+
+impl Shown {
+    pub(crate) fn unpack(&self) -> Result<Stored, serde_json::Error> {
+        self.packed.unpack()
+    }
+}
+
+impl Entry {
+    pub(crate) fn of(stored: &Stored, sight: &Sight<'_>) -> Result<Self, serde_json::Error> {
+        let mut case = Case::of(stored);
+        let look = case.look(sight);
+        let verdict = case.verdict(look);
+        Ok(Self { traits: Traits::of(stored), verdict, look, case, packed: Arc::new(Packed::of(stored)?) })
+    }
+
+    /// Judges it anew; did that change its place?
+    pub(crate) fn judge(&mut self, sight: &Sight<'_>) -> bool {
+        let before = self.verdict.severity;
+        self.look = self.case.look(sight);
+        self.verdict = self.case.verdict(self.look);
+        self.verdict.severity != before
+    }
+
+    pub(crate) fn shown(&self) -> Shown {
+        Shown { look: self.look, packed: Arc::clone(&self.packed) }
+    }
+}
+
+impl Traits {
+    pub(crate) fn of(stored: &Stored) -> Self {
+        let facts = &stored.entity.facts;
+        let text = |name: &str| text(facts.get(name));
+        let labels = match facts.get("labels") {
+            Some(Value::Map(labels)) => labels
+                .iter()
+                .filter_map(|(name, value)| Some((name.into(), self::text(Some(value))?)))
+                .collect(),
+            Some(_) | None => Box::default(),
+        };
+        let texts = Texts {
+            parent: text("parent"),
+            project: text("project"),
+            title: text("title"),
+            status: text("status"),
+            cwd: text("cwd"),
+            labels,
+        };
+        Self {
+            id: stored.entity.state.id,
+            state: stored.entity.state.lifecycle,
+            is_alive: stored.entity.ended_at.is_none(),
+            waits: facts.has("waits_for"),
+            texts: Box::new(texts),
+        }
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        self.id.kind()
+    }
+
+    pub(crate) fn parent(&self) -> Option<&str> {
+        self.texts.parent.as_deref()
+    }
+
+    pub(crate) fn project(&self) -> Option<&str> {
+        self.texts.project.as_deref()
+    }
+
+    pub(crate) fn has_label(&self, name: &str, value: &str) -> bool {
+        self.texts.labels.iter().any(|(its, text)| **its == *name && **text == *value)
+    }
+
+    /// Does its id or one of its texts say this, in small letters?
+    pub(crate) fn says(&self, wanted: &str) -> bool {
+        let Texts { title, project, status, cwd, .. } = &*self.texts;
+        let texts = [title, project, status, cwd].into_iter().flatten();
+        self.id.to_string().contains(wanted)
+            || texts.into_iter().any(|text| text.to_lowercase().contains(wanted))
+    }
+}
+
+fn text(value: Option<&Value>) -> Option<Box<str>> {
+    match value {
+        Some(Value::Text(text)) => Some(text.as_str().into()),
+        Some(
+            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::List(_) | Value::Map(_),
+        )
+        | None => None,
+    }
+}
