@@ -12,6 +12,7 @@ mod ledger;
 mod measure;
 mod peer;
 mod run;
+mod serve;
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -43,6 +44,13 @@ const BENCHES: &[Bench] = &[
         shows: "what `callboard run` costs beyond a bare start, short commands beside tokio::process, many detached runs; \
                 a number sets how many",
         run: run::run,
+    },
+    Bench {
+        name: "serve",
+        shows: "`callboard serve`: questions over a million entities, the feed beside raw sockets, transitions beside the \
+                same in process, the page, memory and start; --part NAME for one part, --entities N, --binary PATH \
+                instead of building one",
+        run: serve::run,
     },
 ];
 
