@@ -10,3 +10,4 @@ await import("./attention.mjs");
 await import("./evidence.mjs");
 await import("./live.mjs");
 await import("./looks.mjs");
+await import("./start.mjs");

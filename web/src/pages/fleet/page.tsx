@@ -1,5 +1,6 @@
 // Fleet: everything that is alive, and with one tick everything that ever was.
 import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
+import { StartForm } from "../../acts/start";
 import { type Key, useKeys } from "../../keys/keys";
 import { Empty, Skeleton, Trouble } from "../../parts/states";
 import { useVirtualRows } from "../../parts/virtual";
@@ -82,12 +83,18 @@ export function FleetPage() {
   const toggle = (key: string) =>
     setClosed((was) => new Set(was.has(key) ? [...was].filter((one) => one !== key) : [...was, key]));
   const close = () => go(withParams({ sel: null, act: null }));
+  const isStarting = selected === null && params.get("act") === "start";
+  const start = () => go(withParams({ sel: null, act: "start" }));
+  useKeys([{ keys: "n", does: "start a run", run: start }]);
   return (
-    <div className="split" data-panel={selected !== null || undefined}>
+    <div className="split" data-panel={selected !== null || isStarting || undefined}>
       <div className="split-list fleet">
         <header className="page-head">
           <h1>Fleet</h1>
           <Count shown={shown} params={params} />
+          <button type="button" className="start" onClick={start} title="n">
+            Start a run
+          </button>
           {shown?.isOrderOld && (
             <button type="button" className="quiet" onClick={() => list?.reread()}>
               The order below may be old; read again
@@ -114,6 +121,11 @@ export function FleetPage() {
           />
         )}
       </div>
+      {isStarting && (
+        <aside className="split-panel" aria-label="Start a run">
+          <StartForm onStarted={(id) => go(withParams({ sel: id, act: null }))} onClose={close} />
+        </aside>
+      )}
       {selected && (
         <aside className="split-panel" aria-label="Selected">
           <EntityPane key={selected} id={selected} onClose={close} />
@@ -241,7 +253,10 @@ function NothingHere() {
   return (
     <Empty title="Nothing is alive" because="Runs, tasks and agents appear here the moment they are recorded.">
       <p>
-        Start one: <code>callboard run -- claude -p "fix the flaky test"</code>
+        <button type="button" onClick={() => go(withParams({ act: "start" }))}>
+          Start a run
+        </button>{" "}
+        or type <code>callboard run -- claude -p "fix the flaky test"</code>
       </p>
     </Empty>
   );
