@@ -6,7 +6,7 @@ import { Skeleton, Trouble } from "../../parts/states";
 import { LegacyPill, TonePill } from "../../pill/pill";
 import { Link } from "../../route/link";
 import { useDocument } from "../../state/board";
-import { bytes, count } from "../../time/format";
+import { bytes, count, UNKNOWN } from "../../time/format";
 import { Interventions } from "./interventions";
 import { Reap } from "./reap";
 import { Upkeep } from "./upkeep";
@@ -76,10 +76,11 @@ function Runs({ health }: { health: Health }) {
 
 function Store({ store, writer }: { store: Facts; writer: Facts | null }) {
   const legacy = typeof store.legacy === "number" ? store.legacy : 0;
-  const shown = (name: string, value: Facts[string]) => {
-    if (typeof value !== "number")
-      return value === null ? "—" : typeof value === "object" ? JSON.stringify(value) : String(value);
-    return name.endsWith("bytes") ? bytes(value) : count(value);
+  const shown = (name: string, value: Facts[string]): string => {
+    if (typeof value === "number") return name.endsWith("bytes") ? bytes(value) : count(value);
+    if (value === null) return UNKNOWN;
+    if (Array.isArray(value)) return value.map((one) => shown(name, one)).join(", ") || "none";
+    return typeof value === "object" ? JSON.stringify(value) : String(value);
   };
   return (
     <Section title="Store" aside={legacy > 0 && <LegacyPill count={legacy} dense />}>
