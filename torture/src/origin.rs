@@ -77,16 +77,9 @@ fn play(plan: &Plan, scene: &Scene, tally: &mut Tally) -> Result<()> {
     }
 }
 
-/// All mixtures; how many notes were taken.
-fn matrix(service: &Service, run: &str, says: &[String], tally: &mut Tally) -> Result<usize> {
-    let address = service.address;
-    let port = address.port();
-    let own = [
-        format!("127.0.0.1:{port}"),
-        format!("localhost:{port}"),
-        format!("[::1]:{port}"),
-        format!("LocalHost:{port}"),
-    ];
+/// The names a request may carry, and whether they are the server's own.
+fn names(port: u16) -> Vec<(String, bool)> {
+    let own = ["127.0.0.1", "localhost", "[::1]", "LocalHost"].map(|name| (format!("{name}:{port}"), true));
     let foreign = [
         EVIL.to_owned(),
         format!("{EVIL}:{port}"),
@@ -102,55 +95,81 @@ fn matrix(service: &Service, run: &str, says: &[String], tally: &mut Tally) -> R
         format!("127.0.0.1:{port}, {EVIL}"),
         String::new(),
     ];
-    let origins = [
-        "",
-        "same",
-        "null",
-        "http://evil.test",
-        "https://evil.test",
-        "file://",
-        "http://localhost",
-        "chrome-extension://abc",
-    ];
-    let sites = ["", "same-origin", "none", "cross-site", "same-site", "nonsense"];
+    own.into_iter().chain(foreign.map(|name| (name, false))).collect()
+}
+
+const ORIGINS: [&str; 8] = [
+    "",
+    "same",
+    "null",
+    "http://evil.test",
+    "https://evil.test",
+    "file://",
+    "http://localhost",
+    "chrome-extension://abc",
+];
+const SITES: [&str; 6] = ["", "same-origin", "none", "cross-site", "same-site", "nonsense"];
+
+/// One mixture.
+struct Forged<'a> {
+    name: &'a str,
+    is_own: bool,
+    origin: &'a str,
+    site: &'a str,
+    method: &'a str,
+    says: &'a str,
+}
+
+impl Forged<'_> {
+    fn headers(&self) -> String {
+        let mut headers = format!("Host: {}\r\n{}Content-Type: application/json\r\n", self.name, self.says);
+        match self.origin {
+            "" => {}
+            "same" => headers += &format!("Origin: http://{}\r\n", self.name),
+            other => headers += &format!("Origin: {other}\r\n"),
+        }
+        if !self.site.is_empty() {
+            headers += &format!("Sec-Fetch-Site: {}\r\n", self.site);
+        }
+        headers
+    }
+
+    fn expected(&self) -> u16 {
+        let from_elsewhere = !matches!(self.origin, "" | "same")
+            || (self.method == "POST" && !matches!(self.site, "" | "same-origin" | "none"));
+        match (self.is_own, from_elsewhere) {
+            (false, _) => 421,
+            (true, true) => 403,
+            (true, false) => 200,
+        }
+    }
+
+    /// Sends it and looks at the answer; whether a note was taken.
+    fn send(&self, service: &Service, run: &str, tally: &mut Tally) -> Result<bool> {
+        let (act, body) = if self.method == "GET" { ("", "") } else { ("/notes", "{\"text\":\"n\"}") };
+        let (path, headers) = (format!("/api/v1/entities/{run}{act}"), self.headers());
+        let reply = wire::ask(service.address, self.method, &path, &headers, body)?;
+        let expected = self.expected();
+        let tells = reply.text().contains(MARK) && expected != 200;
+        let opens = reply.header("access-control-allow-origin").is_some();
+        tally.check(reply.status == expected && !tells && !opens, || {
+            format!("{} with {headers:?} was answered with {} {}", self.method, reply.status, reply.text())
+        });
+        Ok(expected == 200 && self.method == "POST")
+    }
+}
+
+/// All mixtures; how many notes were taken.
+fn matrix(service: &Service, run: &str, says: &[String], tally: &mut Tally) -> Result<usize> {
     let (mut tried, mut noted) = (0, 0);
-    for (name, is_own) in own.iter().map(|name| (name, true)).chain(foreign.iter().map(|name| (name, false)))
-    {
-        for origin in origins {
-            for site in sites {
-                for (method, who) in [("GET", 0), ("GET", 1), ("POST", 0), ("POST", 1)] {
-                    let mut headers =
-                        format!("Host: {name}\r\n{}Content-Type: application/json\r\n", says[who]);
-                    match origin {
-                        "" => {}
-                        "same" => headers += &format!("Origin: http://{name}\r\n"),
-                        other => headers += &format!("Origin: {other}\r\n"),
-                    }
-                    if !site.is_empty() {
-                        headers += &format!("Sec-Fetch-Site: {site}\r\n");
-                    }
-                    let (act, body) = if method == "GET" { ("", "") } else { ("/notes", "{\"text\":\"n\"}") };
-                    let reply =
-                        wire::ask(address, method, &format!("/api/v1/entities/{run}{act}"), &headers, body)?;
-                    let from_elsewhere = !matches!(origin, "" | "same")
-                        || (method == "POST" && !matches!(site, "" | "same-origin" | "none"));
-                    let expected = match (is_own, from_elsewhere) {
-                        (false, _) => 421,
-                        (true, true) => 403,
-                        (true, false) => 200,
-                    };
-                    let tells = reply.text().contains(MARK) && expected != 200;
-                    let opens = reply.header("access-control-allow-origin").is_some();
-                    tally.check(reply.status == expected && !tells && !opens, || {
-                        format!(
-                            "{method} with {headers:?} was answered with {} {}",
-                            reply.status,
-                            reply.text()
-                        )
-                    });
-                    noted += usize::from(expected == 200 && method == "POST");
-                    tried += 1;
-                }
+    for (name, is_own) in &names(service.address.port()) {
+        for (origin, site) in ORIGINS.iter().flat_map(|origin| SITES.map(|site| (*origin, site))) {
+            for (method, says) in
+                ["GET", "POST"].iter().flat_map(|method| says.iter().map(|says| (*method, says)))
+            {
+                let forged = Forged { name, is_own: *is_own, origin, site, method, says };
+                noted += usize::from(forged.send(service, run, tally)?);
+                tried += 1;
             }
         }
     }

@@ -84,24 +84,7 @@ fn play(plan: &Plan, board: &Board, scene: &Scene, marker: &str, tally: &mut Tal
     until(PATIENCE, || (receiver.count() >= runs.len()).then_some(()))?
         .context("the runs were not told of")?;
     told.extend(answers(&service, &runs, &secrets)?);
-    let words: [&[&str]; 8] = [
-        &["ps", "--all"],
-        &["ps", "--all", "--json"],
-        &["events", "--json"],
-        &["export"],
-        &["attention", "--json"],
-        &["doctor", "--json"],
-        &["store", "info"],
-        &["verify"],
-    ];
-    for words in words {
-        told.push(Sink(words.join(" "), both(board.command(words).envs(variables.clone()).output()?)));
-    }
-    for run in &runs {
-        for words in [["inspect", run, "--json"].as_slice(), &["inspect", run], &["why", run]] {
-            told.push(Sink(words.join(" "), both(board.command(words).output()?)));
-        }
-    }
+    told.extend(listings(board, &runs, &variables)?);
     service.kill()?;
     told.extend(receiver.bodies());
     for file in ["ledger.db", "ledger.db-wal", "tokens.jsonl"] {
@@ -125,6 +108,33 @@ fn play(plan: &Plan, board: &Board, scene: &Scene, marker: &str, tally: &mut Tal
         secrets.len()
     ));
     Ok(())
+}
+
+/// Everything the command line tells.
+fn listings(board: &Board, runs: &[String], variables: &[(&str, String)]) -> Result<Vec<Sink>> {
+    let mut told = Vec::new();
+    let words: [&[&str]; 8] = [
+        &["ps", "--all"],
+        &["ps", "--all", "--json"],
+        &["events", "--json"],
+        &["export"],
+        &["attention", "--json"],
+        &["doctor", "--json"],
+        &["store", "info"],
+        &["verify"],
+    ];
+    for words in words {
+        told.push(Sink(
+            words.join(" "),
+            both(board.command(words).envs(variables.iter().cloned()).output()?),
+        ));
+    }
+    for run in runs {
+        for words in [["inspect", run, "--json"].as_slice(), &["inspect", run], &["why", run]] {
+            told.push(Sink(words.join(" "), both(board.command(words).output()?)));
+        }
+    }
+    Ok(told)
 }
 
 fn both(output: Output) -> Vec<u8> {
