@@ -25,4 +25,5 @@ pub(crate) const TORTURES: &[Torture] = &[
     crate::origin::TORTURE,
     crate::idem::TORTURE,
     crate::secrets::TORTURE,
+    crate::hostile_agent::TORTURE,
 ];

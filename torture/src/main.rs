@@ -18,6 +18,7 @@ mod dice;
 mod driver;
 mod flood;
 mod forgery;
+mod hostile_agent;
 mod idem;
 mod ioerr;
 mod kills;

@@ -71,6 +71,20 @@ pub(crate) fn ask(address: SocketAddr, method: &str, path: &str, headers: &str, 
     answer(&mut BufReader::new(stream)).with_context(|| format!("{method} {path}"))
 }
 
+/// Asks, and reads no more of the answer than its head: a stream has no end.
+pub(crate) fn glance(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &str,
+    body: &str,
+) -> Result<Reply> {
+    let mut stream = connect(address)?;
+    stream.write_all(request(address, method, path, headers, body).as_bytes())?;
+    let (status, head) = head(&mut BufReader::new(stream))?;
+    Ok(Reply { status, head, body: Vec::new() })
+}
+
 /// Reads a whole answer.
 pub(crate) fn answer(reader: &mut impl BufRead) -> Result<Reply> {
     let (status, head) = head(reader)?;

@@ -156,7 +156,12 @@ pub(crate) fn typed(value: &Value) -> String {
 /// Text of others on one line, without anything that could steer the terminal.
 pub(crate) fn one_line(text: &str) -> String {
     let spaced = text.replace(['\n', '\r', '\t'], " ");
-    spaced.chars().filter(|c| !c.is_control()).collect::<String>().trim().to_owned()
+    spaced.chars().filter(|c| !c.is_control() && !turns_text(*c)).collect::<String>().trim().to_owned()
+}
+
+/// Does it change the direction in which what follows is shown? Such a character makes one thing look like another.
+const fn turns_text(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// A number of things: `1 record`, `2 records`.

@@ -21,6 +21,8 @@ use crate::app::{Answer, App, Shared, ask};
 use crate::problem::Problem;
 
 const NOTE: ReasonCode = ReasonCode::of("system.operator.note");
+/// Bytes of what is said at once, at the most: an agent may say it often, and the log keeps it for ever.
+const SAID_MAX: usize = 16 * 1024;
 /// The longest time something is put off for.
 const SNOOZE_MAX_S: f64 = 366.0 * 24.0 * 3600.0;
 
@@ -340,6 +342,9 @@ pub(super) async fn note(
     key: Key,
     Json(body, bytes): Json<Note>,
 ) -> Result<Answer, Problem> {
+    if bytes.len() > SAID_MAX {
+        return Err(Problem::too_large(SAID_MAX));
+    }
     if body.text.trim().is_empty() {
         return Err(Problem::bad_request("the note is empty", "write what is to be remembered"));
     }
@@ -381,6 +386,9 @@ pub(super) async fn heartbeat(
     key: Key,
     Json(body, bytes): Json<Heartbeat>,
 ) -> Result<Answer, Problem> {
+    if bytes.len() > SAID_MAX {
+        return Err(Problem::too_large(SAID_MAX));
+    }
     let asked = Ask::new(&app, &who, "heartbeat", &id, key, &bytes)?;
     let now = app.now();
     let mut data = Facts::none().with("heartbeat_at", now.to_string());
