@@ -13,7 +13,7 @@ use self::table::{Needs, Row};
 use crate::board::{Board, TOKEN};
 use crate::driver::{Plan, Tally, Torture};
 use crate::scene::Scene;
-use crate::service::Service;
+use crate::service::{self, Service};
 use crate::wire::{self, Reply, bearer};
 
 pub(crate) const TORTURE: Torture = Torture {
@@ -94,7 +94,31 @@ fn play(board: &Board, scene: &Scene, marker: &str, tally: &mut Tally) -> Result
     for row in &rows {
         set.admissions(row, tally)?;
     }
+    told(&set, scene, tally)?;
     tally.notes.push(format!("{} paths and methods, {} callers", rows.len(), set.callers.len()));
+    Ok(())
+}
+
+/// Those who were refused are counted, and told without what they sent.
+fn told(set: &Set<'_>, scene: &Scene, tally: &mut Tally) -> Result<()> {
+    let figures = set.service.get("/metrics")?.text();
+    for why in ["token", "scope"] {
+        let name = format!("callboard_refused_total{{why=\"{why}\"}} ");
+        let count = figures.lines().find_map(|line| line.strip_prefix(&name)?.parse::<u64>().ok());
+        tally.check(count.is_some_and(|count| count > 50), || {
+            format!("{count:?} were refused because of their {why}")
+        });
+    }
+    let log = std::fs::read_to_string(service::log(scene.path()))?;
+    let events: Vec<Value> = log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let of = |why: &str| {
+        events.iter().filter(|event| event["security"] == "refused" && event["why"] == why).count()
+    };
+    tally.check(of("token") > 0 && events.len() < 200, || format!("{} refusals were told", events.len()));
+    for secret in set.callers.iter().filter_map(|caller| caller.says.split_once("Bearer ")) {
+        let secret = secret.1.trim();
+        tally.check(secret.is_empty() || !log.contains(secret), || "the log tells a token".to_owned());
+    }
     Ok(())
 }
 

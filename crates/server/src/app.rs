@@ -14,7 +14,7 @@ use callboard_ledger::{Ledger, Stored};
 use serde::Serialize;
 use tokio::sync::{Semaphore, watch};
 
-use crate::access::{Doorman, Keyring};
+use crate::access::{Doorman, Keyring, Refusals};
 use crate::feed::Feed;
 use crate::fleet::{Board, Fleet, Shown};
 use crate::problem::Problem;
@@ -32,6 +32,7 @@ pub(crate) struct App {
     pub(crate) trends: Trends,
     pub(crate) keys: Keyring,
     pub(crate) doorman: Doorman,
+    pub(crate) refusals: Refusals,
     pub(crate) runner: Arc<dyn Runner>,
     pub(crate) latest: Latest,
     /// What a person who comes in through this server is called in records.

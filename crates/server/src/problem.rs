@@ -135,7 +135,6 @@ impl Problem {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "Something broke", detail, help)
     }
 
-    #[cfg(test)]
     pub(crate) const fn status(&self) -> StatusCode {
         self.status
     }

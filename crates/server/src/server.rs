@@ -16,7 +16,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, watch};
 
-use crate::access::{Doorman, KeyError, Keyring, Names};
+use crate::access::{Doorman, KeyError, Keyring, Names, Refusals};
 use crate::app::{App, Shared};
 use crate::feed::{self, FollowError};
 use crate::fleet::Fleet;
@@ -143,6 +143,7 @@ impl Server {
             trends: Trends::default(),
             keys,
             doorman: Doorman::new(Names::of(address, &config.host_names), config.rate),
+            refusals: Refusals::default(),
             runner: config.runner,
             latest: Latest::default(),
             operator: config.operator,

@@ -176,6 +176,12 @@ fn a_forged_host_or_origin_gets_nothing() {
             }
         }
     }
+    let figures = host.get("/metrics").text();
+    for why in ["host", "origin"] {
+        let name = format!("callboard_refused_total{{why=\"{why}\"}} ");
+        let count = figures.lines().find_map(|line| line.strip_prefix(&name)?.parse::<u64>().ok());
+        assert!(count.is_some_and(|count| count > 50), "{figures}");
+    }
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The gate every request passes: whose host, which site, who asks, how often, and whether they may.
 //!
 //! Invariant: nothing is handed to a handler before all five are answered, in this order, and every answer leaves with
-//! the headers that keep a browser from making something else of it. Deliberately absent: logging what was asked; a
-//! token must never end up in a log.
+//! the headers that keep a browser from making something else of it. Deliberately absent: logging what was
+//! asked; of what is turned away only why and where is told.
 
 use std::time::Instant;
 
@@ -15,6 +15,7 @@ use callboard_kernel::EntityId;
 use callboard_lifecycle::Kind;
 
 use super::keyring::{Principal, Scope};
+use super::refusals::Refused;
 use super::seal::COOKIE_LIFE_S;
 use super::table::{Needs, needs};
 use crate::app::{App, Shared, ask};
@@ -27,18 +28,26 @@ const STRANGER: [u8; 32] = [0; 32];
 const POLICY: &str = "default-src 'self'; img-src 'self' data:; \
                       object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
+/// A request that is turned away: why, if it matters to whoever guards the server, and what is answered.
+type Turned = (Option<Refused>, Problem);
+
 /// Lets a request through, or says why not.
 pub(crate) async fn gate(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
     let path = request.uri().path().to_owned();
     let asked = recognise(&app, &request);
-    let answer = match admit(&app, asked, &path).await {
+    let admitted = admit(&app, asked, &path).await;
+    if let Err((why, _)) = &admitted {
+        let pattern = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
+        why.iter().for_each(|why| app.refusals.note(*why, request.method().as_str(), pattern));
+    }
+    let answer = match admitted {
         Ok(principal) => {
             if let Some(principal) = principal {
                 request.extensions_mut().insert(principal);
             }
             next.run(request).await
         }
-        Err(problem) => problem.into_response(),
+        Err((_, problem)) => problem.into_response(),
     };
     with_headers(answer)
 }
@@ -46,41 +55,47 @@ pub(crate) async fn gate(State(app): State<Shared>, mut request: Request, next: 
 /// Who asks and may, if the path needs to know.
 async fn admit(
     app: &Shared,
-    asked: Result<Option<(Principal, Needs)>, Problem>,
+    asked: Result<Option<(Principal, Needs)>, Turned>,
     path: &str,
-) -> Result<Option<Principal>, Problem> {
+) -> Result<Option<Principal>, Turned> {
     let Some((principal, needed)) = asked? else { return Ok(None) };
     if let Scope::Agent(run) = principal.scope {
-        lives(app, run).await?;
+        lives(app, run).await.map_err(|problem| (Some(Refused::Token), problem))?;
     }
-    permit(&principal, needed, path)?;
+    permit(&principal, needed, path).map_err(|problem| (Some(Refused::Scope), problem))?;
     Ok(Some(principal))
 }
 
 /// Who asks for what, if the path needs to know.
-fn recognise(app: &Shared, request: &Request) -> Result<Option<(Principal, Needs)>, Problem> {
-    app.doorman.check(request.method(), request.headers())?;
+fn recognise(app: &Shared, request: &Request) -> Result<Option<(Principal, Needs)>, Turned> {
+    app.doorman.check(request.method(), request.headers()).map_err(|problem| {
+        let is_host = problem.status() == StatusCode::MISDIRECTED_REQUEST;
+        (Some(if is_host { Refused::Host } else { Refused::Origin }), problem)
+    })?;
     let path = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
     // A path that leads nowhere is answered by the router, which knows nothing but that.
     let Some(path) = path else { return Ok(None) };
-    let Some(needed) = needs(request.method(), path) else { return Err(Problem::method_not_allowed()) };
+    let Some(needed) = needs(request.method(), path) else {
+        return Err((None, Problem::method_not_allowed()));
+    };
     if needed == Needs::Nobody {
         return Ok(None);
     }
     let Some(principal) = who(app, request) else {
         app.doorman.rate.take(STRANGER, Instant::now()).map_err(wait)?;
         let had_one = request.headers().contains_key(header::AUTHORIZATION);
-        return Err(Problem::unauthorized(match had_one {
+        let told = match had_one {
             true => "this token opens nothing here",
             false => "there is no token and no cookie",
-        }));
+        };
+        return Err((Some(Refused::Token), Problem::unauthorized(told)));
     };
     app.doorman.rate.take(principal.mark, Instant::now()).map_err(wait)?;
     Ok(Some((principal, needed)))
 }
 
-fn wait(span: std::time::Duration) -> Problem {
-    Problem::too_many("this token asked too often", span.as_secs().max(1))
+fn wait(span: std::time::Duration) -> Turned {
+    (Some(Refused::Rate), Problem::too_many("this token asked too often", span.as_secs().max(1)))
 }
 
 /// The token in the header wins; a cookie counts only without one. A token in the address is never looked at.

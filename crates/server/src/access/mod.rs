@@ -7,6 +7,7 @@ mod doorman;
 mod gate;
 mod keyring;
 mod rate;
+mod refusals;
 mod seal;
 mod table;
 
@@ -15,6 +16,7 @@ pub(crate) use doorman::Names;
 pub(crate) use gate::{gate, login};
 pub(crate) use keyring::Principal;
 pub use keyring::{KeyError, Keyring, Scope};
+pub(crate) use refusals::{Refusals, Refused};
 #[cfg(test)]
 pub(crate) use table::rows;
 pub(crate) use table::{Needs, needs};

@@ -13,6 +13,7 @@ use callboard_lifecycle::{Health, Kind, Severity, Words};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::access::Refused;
 use crate::app::{Answer, App, Shared, ask};
 use crate::problem::Problem;
 use crate::query::Query;
@@ -145,6 +146,10 @@ fn figures(app: &App) -> Result<String, Problem> {
         [("live", runs.live), ("dead", runs.dead), ("stalled", runs.stalled), ("waiting", runs.waiting)]
     {
         page.line("callboard_runs", &format!("is=\"{name}\""), count);
+    }
+    page.head("callboard_refused_total", "counter", "Requests that were turned away, by why.");
+    for why in Refused::ALL {
+        page.line("callboard_refused_total", &format!("why=\"{}\"", why.name()), app.refusals.count(why));
     }
     let info = app.ledger.info()?;
     let single = [
