@@ -4,13 +4,13 @@
 //! two surfaces never disagree. What is not recorded is null. Deliberately absent: comparing states.
 
 use callboard_kernel::{
-    Axes, Chain, Confidence, Effective, Entity, EntityId, Facts, Moment, NormalizedState, StateReason, Value,
+    Axes, Chain, Confidence, Entity, EntityId, Facts, Moment, NormalizedState, StateReason, Value,
     claim_severity, normalize,
 };
 use callboard_ledger::Stored;
 use callboard_lifecycle::claim::ClaimStatus;
 use callboard_lifecycle::session::SessionState;
-use callboard_lifecycle::{Delivery, Kind, Outcome, PolicyVersion, Severity, Tone, Words};
+use callboard_lifecycle::{Delivery, Kind, Outcome, PolicyVersion, ReasonCode, Severity, Tone, Words};
 use serde::{Serialize, Serializer};
 
 use crate::case::Onset;
@@ -137,6 +137,8 @@ impl Serialize for Rest<'_> {
     }
 }
 
+/// Judged of a run that waits for a person to answer.
+const WAITING: ReasonCode = ReasonCode::of("run.health.waiting");
 static NO_LABELS: Facts = Facts::none();
 
 /// Judges an entity at a moment.
@@ -169,14 +171,16 @@ fn judged(stored: &Stored, mut basis: Basis, look: Look) -> View<'_> {
     if let Some((severity, tone)) = as_claim(&stored.entity) {
         (shown.severity, shown.tone) = (severity, tone);
     }
+    let waits = shown.reasons.iter().any(|reason| reason.code == WAITING);
+    let chain = Chain { axes, delivery_detail: text(facts, "delivery_detail"), waits };
     View {
         id: state.id,
         kind: state.id.kind(),
         title: text(facts, "title"),
         labels: map(facts, "labels").unwrap_or(&NO_LABELS),
         version: state.version,
-        chain: Chain { axes, delivery_detail: text(facts, "delivery_detail") }.to_string(),
-        effective: Effective(axes).to_string(),
+        chain: chain.to_string(),
+        effective: chain.effective(),
         created_at: stored.entity.created_at,
         started_at: stored.entity.started_at,
         entered_at: stored.entity.entered_at,

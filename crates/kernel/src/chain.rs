@@ -21,16 +21,24 @@ pub struct Chain<'a> {
     pub axes: Axes,
     /// What the delivery says in particular, such as "No review.md produced", instead of its general label.
     pub delivery_detail: Option<&'a str>,
+    /// It waits for a person to answer, which is all that is wrong with it.
+    pub waits: bool,
 }
+
+/// What is shown of work that waits for a person, instead of the label of its health.
+const WAITING: &str = "Waiting";
 
 impl Chain<'_> {
     /// The chain with the general labels.
     pub const fn new(axes: Axes) -> Self {
-        Self { axes, delivery_detail: None }
+        Self { axes, delivery_detail: None, waits: false }
     }
 
     fn health(&self) -> Option<&'static str> {
         let (outcome, health) = (self.axes.outcome(), self.axes.health?);
+        if self.waits {
+            return Some(WAITING);
+        }
         let shown = match health {
             Health::Ok => match outcome {
                 None => true,
@@ -97,6 +105,13 @@ impl fmt::Display for Chain<'_> {
             between = " · ";
         }
         if between.is_empty() { f.write_str("—") } else { Ok(()) }
+    }
+}
+
+impl Chain<'_> {
+    /// The one word for a pill that stands alone.
+    pub fn effective(&self) -> String {
+        if self.waits { WAITING.to_lowercase() } else { Effective(self.axes).to_string() }
     }
 }
 
@@ -178,6 +193,24 @@ mod tests {
     }
 
     #[test]
+    fn what_waits_for_a_person_says_so() {
+        let axes = Axes {
+            lifecycle: Some(SessionState::Running.into()),
+            outcome: None,
+            health: Some(Health::Degraded),
+            delivery: None,
+        };
+        let chain = Chain { waits: true, ..Chain::new(axes) };
+        assert_eq!(
+            (chain.to_string().as_str(), chain.effective().as_str()),
+            ("Running · Waiting", "waiting")
+        );
+        let erring = Chain::new(axes);
+        assert_eq!(erring.to_string(), "Running · Degraded");
+        assert_eq!(erring.effective(), "degraded running");
+    }
+
+    #[test]
     fn the_chains_of_the_design_read_as_they_stand_there() {
         use SessionState::{Completed, Failed, Running, TimedOut};
         let cases = [
@@ -210,7 +243,7 @@ mod tests {
             health: Some(Health::Ok),
             delivery: Some(Delivery::Missing),
         };
-        let chain = Chain { axes, delivery_detail: Some("No review.md produced") };
+        let chain = Chain { delivery_detail: Some("No review.md produced"), ..Chain::new(axes) };
         assert_eq!(chain.to_string(), "Timed out · No review.md produced");
     }
 

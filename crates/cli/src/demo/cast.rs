@@ -126,7 +126,7 @@ pub(crate) const CAST: &[Role] = &[
         timeout_s: None,
         act: Act::Nothing,
         state: "running",
-        says: "Degraded",
+        says: "Waiting",
     },
     Role {
         title: "Translate the handbook",

@@ -192,7 +192,8 @@ fn living(facts: &SessionFacts, thresholds: &Thresholds, now: Moment) -> Judgeme
 fn waiting(facts: &SessionFacts, now: Moment) -> Option<Judgement> {
     if let Some(what) = &facts.waits_for {
         let code = const { ReasonCode::of("run.health.waiting") };
-        return Some(Judgement::because(Health::Degraded, code, "It waits for a person", what.clone()));
+        let message = format!("It waits for a person: {what}");
+        return Some(Judgement::because(Health::Degraded, code, message, what.clone()));
     }
     let until = facts.limited_until.filter(|until| now < *until)?;
     let code = const { ReasonCode::of("run.health.limited") };
