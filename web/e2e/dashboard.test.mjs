@@ -5,6 +5,7 @@ import { close, open } from "./support.mjs";
 before(open);
 after(close);
 
+await import("./empty.mjs");
 await import("./agreement.mjs");
 await import("./attention.mjs");
 await import("./evidence.mjs");

@@ -18,7 +18,7 @@ use crate::access::{Doorman, Keyring, Refusals};
 use crate::feed::Feed;
 use crate::fleet::{Board, Fleet, Shown};
 use crate::problem::Problem;
-use crate::routes::Latest;
+use crate::routes::{Calm, Latest};
 use crate::runner::Runner;
 use crate::trends::Trends;
 
@@ -35,6 +35,7 @@ pub(crate) struct App {
     pub(crate) refusals: Refusals,
     pub(crate) runner: Arc<dyn Runner>,
     pub(crate) latest: Latest,
+    pub(crate) calm: Calm,
     /// What a person who comes in through this server is called in records.
     pub(crate) operator: String,
     /// One permit a stream.

@@ -4,6 +4,7 @@
 //! Deliberately absent: supervising, which every run's own supervisor does, and the command line.
 
 mod access;
+mod address;
 mod app;
 mod assets;
 mod feed;
@@ -19,6 +20,7 @@ mod server;
 mod trends;
 
 pub use access::{KeyError, Keyring, Scope};
+pub use address::address_in;
 pub use router::document;
 pub use runner::{NotStarted, RunRequest, Runner};
 pub use server::{Config, ServeError, Server, Stopper, page};

@@ -17,13 +17,14 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, watch};
 
 use crate::access::{Doorman, KeyError, Keyring, Names, Refusals};
+use crate::address::Address;
 use crate::app::{App, Shared};
 use crate::feed::{self, FollowError};
 use crate::fleet::Fleet;
 use crate::listen;
 use crate::memory;
 use crate::router::router;
-use crate::routes::Latest;
+use crate::routes::{Calm, Latest, look};
 use crate::runner::Runner;
 use crate::trends::Trends;
 
@@ -100,6 +101,8 @@ pub struct Server {
     stop: watch::Sender<bool>,
     feed: JoinHandle<()>,
     reap: bool,
+    /// Kept until it stops.
+    left: Address,
 }
 
 /// Tells a server to stop.
@@ -132,6 +135,7 @@ impl Server {
         let bound = runtime.block_on(TcpListener::bind(wanted));
         let listener = bound.map_err(|source| ServeError::Listen(wanted, source))?;
         let address = listener.local_addr().map_err(|source| ServeError::Listen(wanted, source))?;
+        let left = Address::leave(&config.state_dir, address)?;
         let (stop, stopping) = watch::channel(false);
         let (feed, follower) = feed::follow(&config.ledger, stopping.clone())?;
         let app = Arc::new(App {
@@ -146,11 +150,12 @@ impl Server {
             refusals: Refusals::default(),
             runner: config.runner,
             latest: Latest::default(),
+            calm: Calm::default(),
             operator: config.operator,
             streams: Arc::new(Semaphore::new(config.streams)),
             stopping,
         });
-        Ok(Self { runtime, listener, address, app, stop, feed: follower, reap: config.reap })
+        Ok(Self { runtime, listener, address, app, stop, feed: follower, reap: config.reap, left })
     }
 
     /// Where it listens.
@@ -175,7 +180,7 @@ impl Server {
 
     /// Serves until it is told to stop, by a signal or by its stopper.
     pub fn run(self) {
-        let Self { runtime, listener, app, stop, feed, reap, .. } = self;
+        let Self { runtime, listener, app, stop, feed, reap, left, .. } = self;
         runtime.block_on(async {
             tokio::spawn(stop_on_signal(stop));
             let reading = Arc::clone(&app);
@@ -185,6 +190,7 @@ impl Server {
             }
             listen::serve(listener, router(Arc::clone(&app)), app.stopping.clone()).await;
         });
+        drop(left);
         // Whoever still waits for the store is left behind; nothing that was acknowledged depends on them.
         runtime.shutdown_timeout(Duration::from_secs(1));
         if feed.join().is_err() {
@@ -238,6 +244,7 @@ async fn look_after(app: Shared) {
             // A store that is away is looked at again the next time.
             drop(reaper.reap());
             app.runner.tidy();
+            look(&app);
             memory::give_back();
         });
         drop(looked.await);

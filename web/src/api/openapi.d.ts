@@ -590,6 +590,8 @@ export interface components {
             by_severity: {
                 [key: string]: number;
             };
+            /** @description Since when nothing has needed anybody; null while something does. */
+            clear_since?: string | null;
             generated_at: string;
             /** Format: int64 */
             head: number;

@@ -4,7 +4,7 @@
 //! in once; the token itself is never printed. Deliberately absent: everything behind the address.
 
 use std::io::IsTerminal;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use crate::store::Store;
 #[derive(Args, Debug)]
 pub(crate) struct ServeArgs {
     /// Where to listen; port 0 takes a free one.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7557")]
+    #[arg(long, value_name = "ADDRESS", default_value_t = LISTEN)]
     listen: SocketAddr,
     /// Listen where other hosts can reach it. There is no encryption: whoever can read the network between can read
     /// tokens and start programs as you. Put a proxy with TLS in front of it.
@@ -46,6 +46,8 @@ pub(crate) struct ServeArgs {
     json: bool,
 }
 
+/// Where a server listens unless it is told otherwise.
+pub(crate) const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7557);
 /// Streams at the most.
 pub(crate) const STREAMS: usize = 2000;
 

@@ -6,9 +6,10 @@
 
 use std::net::SocketAddr;
 
-use callboard_server::{Keyring, Scope, page};
+use callboard_server::{Keyring, Scope, address_in, page};
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::serve;
 use crate::clock;
 use crate::error::{Error, Exit};
 use crate::ids;
@@ -35,9 +36,9 @@ enum TokenCommand {
     },
     /// Print a link that lets a browser in once, within a minute.
     Link {
-        /// Where the server listens.
-        #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7557")]
-        listen: SocketAddr,
+        /// Where the server listens; where the one that was last started on this store does unless given.
+        #[arg(long, value_name = "ADDRESS")]
+        listen: Option<SocketAddr>,
     },
 }
 
@@ -55,7 +56,8 @@ impl TokenArgs {
     /// Makes what was asked for.
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
         let keys = |error| Error::Serve(callboard_server::ServeError::Keys(error));
-        let ring = Keyring::open(&store.state_dir()?).map_err(keys)?;
+        let state_dir = store.state_dir()?;
+        let ring = Keyring::open(&state_dir).map_err(keys)?;
         let line = match &self.command {
             TokenCommand::Create { scope, run } => {
                 let scope = match (scope, run) {
@@ -70,7 +72,8 @@ impl TokenArgs {
             }
             TokenCommand::Link { listen } => {
                 let code = ring.login_code(clock::now()).map_err(keys)?;
-                format!("{}login?once={code}", page(*listen))
+                let listens = listen.or_else(|| address_in(&state_dir)).unwrap_or(serve::LISTEN);
+                format!("{}login?once={code}", page(listens))
             }
         };
         screen.data_line(&line)?;

@@ -86,12 +86,16 @@ fn what_needs_somebody_can_be_put_off_and_taken_back() {
     host.callboard(&["run", "-q", "--", "sh", "-c", "exit 1"]);
     let attention = || host.get("/api/v1/attention").ok();
     let id = attention()["items"][0]["entity"]["id"].as_str().unwrap().to_owned();
+    assert_eq!(attention()["clear_since"], Value::Null);
     for act in ["snooze", "dismiss"] {
         host.post(&path(&id, act), &json!({})).ok();
         assert_eq!((&attention()["total"], &attention()["set_aside"]), (&0.into(), &1.into()));
-        assert_eq!(host.get("/api/v1/attention?set_aside=true").ok()["total"], 1);
+        let aside = host.get("/api/v1/attention?set_aside=true").ok();
+        assert_eq!(aside["total"], 1);
+        let since = attention()["clear_since"].clone();
+        assert!(since.is_string() && aside["clear_since"] == since, "{since}");
         host.post(&path(&id, "undo"), &json!({})).ok();
-        assert_eq!(attention()["total"], 1);
+        assert_eq!((&attention()["total"], &attention()["clear_since"]), (&1.into(), &Value::Null));
     }
     host.post(&path(&id, "snooze"), &json!({"for_s": 0})).problem(400);
     host.post(&path(&id, "notes"), &json!({"text": " "})).problem(400);

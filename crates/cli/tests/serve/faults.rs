@@ -40,6 +40,21 @@ fn storm(host: &Host, id: &str, is_over: &AtomicBool) -> Vec<(u64, String)> {
 }
 
 #[test]
+fn a_link_leads_to_where_the_server_listens_as_long_as_it_does() {
+    let mut host = Host::start();
+    let here = format!("http://{}/login?once=", host.address);
+    assert!(host.callboard(&["token", "link"]).starts_with(&here));
+    let elsewhere = host.callboard(&["token", "link", "--listen", "127.0.0.1:9"]);
+    assert!(elsewhere.starts_with("http://127.0.0.1:9/login?once="), "{elsewhere}");
+    host.kill_and_restart();
+    assert!(host.callboard(&["token", "link"]).starts_with(&here));
+    let pid = rustix::process::Pid::from_raw(host.server.id() as i32).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    assert!(host.server.wait().unwrap().success());
+    assert!(host.callboard(&["token", "link"]).starts_with("http://127.0.0.1:7557/login?once="));
+}
+
+#[test]
 fn a_server_that_is_killed_in_a_storm_loses_no_acknowledged_transition() {
     let mut host = Host::start();
     let ledger = host.ledger();

@@ -21,7 +21,7 @@ pub(crate) mod shapes;
 
 pub(crate) use declared::api;
 pub(crate) use health::{livez, metrics, readyz};
-pub(crate) use overview::Latest;
+pub(crate) use overview::{Calm, Latest, look};
 pub(crate) use page::docs_page;
 
 /// Entries on a page at the most.

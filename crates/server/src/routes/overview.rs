@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use axum::extract::State;
 use callboard_engine::{Attention, Choice, View, evaluate_as, triage};
+use callboard_kernel::Moment;
+use callboard_ledger::{Page, Scope};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -22,6 +24,7 @@ use crate::trends::{Bucket, Report};
 struct Document<'a> {
     #[serde(flatten)]
     attention: Attention<'a>,
+    clear_since: Option<Moment>,
     head: u64,
 }
 
@@ -38,22 +41,54 @@ pub(super) async fn attention(State(app): State<Shared>, query: Query) -> Result
     query.only(&["limit", "set_aside"])?;
     let limit = query.number("limit", 1, PAGE_MAX)?.unwrap_or(100);
     let choice = Choice { limit, set_aside: query.flag("set_aside")? };
-    ask(&app, move |app| {
-        let head = app.ledger.head()?;
-        app.latest.answer((head, choice.limit, choice.set_aside), || {
-            let (head, triage, shown) = app.board(|board| {
-                let urgent: Vec<&Entry> = board.urgent().collect();
-                let triage = triage(urgent.iter().map(|entry| (entry.traits.id, &entry.verdict)), choice);
-                let shown: Vec<Shown> = triage.shown.iter().map(|place| urgent[*place].shown()).collect();
-                (board.head, triage, shown)
-            })?;
-            let stored = App::unpack(&shown)?;
-            let views: Vec<View<'_>> =
-                stored.iter().zip(&shown).map(|(stored, shown)| evaluate_as(stored, shown.look)).collect();
-            Answer::json(&Document { attention: triage.attention(views.iter(), app.now()), head })
-        })
+    ask(&app, move |app| document(app, choice)).await
+}
+
+fn document(app: &App, choice: Choice) -> Result<Answer, Problem> {
+    let head = app.ledger.head()?;
+    app.latest.answer((head, choice.limit, choice.set_aside), || {
+        let (head, triage, shown) = app.board(|board| {
+            let urgent: Vec<&Entry> = board.urgent().collect();
+            let triage = triage(urgent.iter().map(|entry| (entry.traits.id, &entry.verdict)), choice);
+            let shown: Vec<Shown> = triage.shown.iter().map(|place| urgent[*place].shown()).collect();
+            (board.head, triage, shown)
+        })?;
+        let stored = App::unpack(&shown)?;
+        let views: Vec<View<'_>> =
+            stored.iter().zip(&shown).map(|(stored, shown)| evaluate_as(stored, shown.look)).collect();
+        let attention = triage.attention(views.iter(), app.now());
+        let needing = if choice.set_aside { None } else { Some(attention.total) };
+        let clear_since = app.calm.since(app, needing, head)?;
+        Answer::json(&Document { attention, clear_since, head })
     })
-    .await
+}
+
+/// Looks whether somebody is needed, though nobody asked, so that it is known since when nobody is.
+pub(crate) fn look(app: &App) {
+    // A store that is away is looked at again the next time.
+    drop(document(app, Choice { limit: 1, set_aside: false }));
+}
+
+/// Since when nothing has needed anybody, as far back as this server can tell.
+#[derive(Default)]
+pub(crate) struct Calm(Mutex<Option<Moment>>);
+
+impl Calm {
+    /// Takes note of how many need somebody, where it was counted. What began by itself does not end by itself, so where
+    /// this server has not watched yet, nothing has needed anybody since the newest record.
+    fn since(&self, app: &App, needing: Option<usize>, head: u64) -> Result<Option<Moment>, Problem> {
+        let mut since = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match (needing, *since) {
+            (Some(0), None) => {
+                let newest = Page { after: head.saturating_sub(1), limit: 1, scope: Scope::All };
+                let newest = app.ledger.records(newest)?;
+                *since = Some(newest.first().map_or_else(|| app.now(), |record| record.at));
+            }
+            (Some(0), Some(_)) | (None, _) => {}
+            (Some(_), _) => *since = None,
+        }
+        Ok(*since)
+    }
 }
 
 /// The newest answer about what needs somebody: many who ask the same at the same time are told the same.

@@ -142,6 +142,8 @@ pub(crate) struct Attention {
     total: u64,
     by_severity: BTreeMap<String, u64>,
     set_aside: u64,
+    /// Since when nothing has needed anybody; null while something does.
+    clear_since: Option<String>,
     items: Vec<AttentionItem>,
     head: u64,
 }

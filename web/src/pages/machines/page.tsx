@@ -35,7 +35,7 @@ export function MachinesPage() {
             onClick={() => go(withParams({ kind: machine.kind }), "replace")}
           >
             <span>{machine.noun}</span>
-            <span className="num faint">{read.data ? count(totalOf(machine.kind)) : ""}</span>
+            <span className="num soft">{read.data ? count(totalOf(machine.kind)) : ""}</span>
           </button>
         ))}
       </nav>

@@ -1,0 +1,69 @@
+//! Where the server of a store listens, left beside the store for the command line to find.
+//!
+//! Invariant: only the user can read it, and a graceful stop removes it, unless another server has taken its place. One that
+//! was killed leaves it, and the next server writes over it. Deliberately absent: asking whether anybody is there.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use callboard_engine::keep_private;
+
+use crate::access::KeyError;
+
+const FILE: &str = "serve.address";
+
+/// The address of the server that was last started on a store, if it has not stopped since.
+pub fn address_in(state_dir: &Path) -> Option<SocketAddr> {
+    fs::read_to_string(state_dir.join(FILE)).ok()?.trim().parse().ok()
+}
+
+/// The address as it was left; taken away when it is dropped.
+pub(crate) struct Address {
+    dir: PathBuf,
+    address: SocketAddr,
+}
+
+impl Address {
+    /// Leaves it.
+    pub(crate) fn leave(dir: &Path, address: SocketAddr) -> Result<Self, KeyError> {
+        let path = dir.join(FILE);
+        keep_private(&path, format!("{address}\n").as_bytes())
+            .map_err(|source| KeyError::File { path, source })?;
+        Ok(Self { dir: dir.to_owned(), address })
+    }
+}
+
+impl Drop for Address {
+    fn drop(&mut self) {
+        if address_in(&self.dir) == Some(self.address) {
+            // One that stays says where a server was, which is what a killed one says too.
+            drop(fs::remove_file(self.dir.join(FILE)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn it_is_there_while_the_server_is_and_goes_with_it_unless_it_is_anothers() {
+        let dir = std::env::temp_dir().join(format!("callboard-address-{}", std::process::id()));
+        let (one, two): (SocketAddr, SocketAddr) =
+            ("127.0.0.1:4001".parse().expect("it is one"), "[::1]:4002".parse().expect("it is one"));
+        assert_eq!(address_in(&dir), None);
+        let first = Address::leave(&dir, one).expect("the directory is ours");
+        assert_eq!(address_in(&dir), Some(one));
+        let mode = fs::metadata(dir.join(FILE)).expect("it was written").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let second = Address::leave(&dir, two).expect("the directory is ours");
+        drop(first);
+        assert_eq!(address_in(&dir), Some(two));
+        drop(second);
+        assert_eq!(address_in(&dir), None);
+        fs::remove_dir_all(&dir).expect("the directory is ours");
+    }
+}
