@@ -3,7 +3,7 @@
 //! Invariant: the past is judged with the clock of the past, so that what `--at` shows is what was shown then.
 //! Deliberately absent: writing.
 
-use callboard_engine::{Host, Sight};
+use callboard_engine::{Host, Seen, Sight};
 use callboard_kernel::{EntityId, Moment};
 use callboard_ledger::{Ledger, Listing, Page, Record, Scope, Stored};
 use callboard_lifecycle::Kind;
@@ -73,7 +73,7 @@ impl Look {
     }
 
     /// From where and when things are judged.
-    pub(crate) fn sight(&self) -> Sight<'_> {
+    fn sight(&self) -> Sight<'_> {
         match self.seq {
             None => Sight::present(self.now, &self.host),
             Some(_) => Sight::past(self.now),
@@ -81,17 +81,27 @@ impl Look {
     }
 
     /// The entity whose id begins with what was typed.
-    pub(crate) fn entity(&self, typed: &str) -> Result<Stored, Error> {
+    pub(crate) fn entity(&self, typed: &str) -> Result<Seen, Error> {
         let id = ids::find(&self.ledger, typed)?;
         let stored = match self.seq {
             None => self.ledger.entity(id),
             Some(seq) => self.ledger.entity_at(id, seq),
         };
-        stored.map_err(Error::Ask)?.ok_or_else(|| Error::NotYet { id, at: absolute(self.now) })
+        let stored =
+            stored.map_err(Error::Ask)?.ok_or_else(|| Error::NotYet { id, at: absolute(self.now) })?;
+        Seen::of(&self.ledger, stored, &self.sight()).map_err(Error::Ask)
     }
 
     /// The entities of a kind or of all, those that ended too if they are wanted.
-    pub(crate) fn entities(&self, kind: Option<Kind>, ended: bool) -> Result<Vec<Stored>, Error> {
+    pub(crate) fn entities(&self, kind: Option<Kind>, ended: bool) -> Result<Vec<Seen>, Error> {
+        self.seen(self.read(kind, ended)?)
+    }
+
+    fn seen(&self, stored: Vec<Stored>) -> Result<Vec<Seen>, Error> {
+        Seen::all(&self.ledger, stored, &self.sight()).map_err(Error::Ask)
+    }
+
+    fn read(&self, kind: Option<Kind>, ended: bool) -> Result<Vec<Stored>, Error> {
         let listing = Listing { kind, ended, limit: 0 };
         let stored = match self.seq {
             None => self.ledger.entities(listing),
@@ -102,14 +112,14 @@ impl Look {
 
     /// What may need somebody: everything that is alive, which is yet to be judged, and what ended in a way that
     /// calls for somebody.
-    pub(crate) fn candidates(&self) -> Result<Vec<Stored>, Error> {
+    pub(crate) fn candidates(&self) -> Result<Vec<Seen>, Error> {
         if self.seq.is_some() {
             return self.entities(None, true);
         }
-        let mut all = self.entities(None, false)?;
+        let mut all = self.read(None, false)?;
         let ended = self.ledger.attention(i64::MAX as usize).map_err(Error::Ask)?;
         all.extend(ended.into_iter().filter(|stored| stored.entity.ended_at.is_some()));
-        Ok(all)
+        self.seen(all)
     }
 
     /// Every record of an entity, newest first.

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use callboard_engine::{Attention, Choice, Filter, Item, View, attention, evaluate, set_aside, taken_back};
+use callboard_engine::{Attention, Choice, Filter, Item, Seen, View, attention, set_aside, taken_back};
 use callboard_kernel::{Command, EntityId, EvidenceRef, Facts, Observe, Order, StateReason};
 use callboard_lifecycle::{Kind, ReasonCode, Shown};
 use clap::{Args, Subcommand};
@@ -147,8 +147,8 @@ impl AttentionArgs {
         filter: &Filter,
         teller: Option<&mut Teller>,
     ) -> Result<Frame, Error> {
-        let (stored, sight) = (look.candidates()?, look.sight());
-        let mut views: Vec<View<'_>> = stored.iter().map(|stored| evaluate(stored, &sight)).collect();
+        let seen = look.candidates()?;
+        let mut views: Vec<View<'_>> = seen.iter().map(Seen::view).collect();
         views.retain(|view| self.kind.is_none_or(|kind| kind == view.kind));
         views.retain(|view| filter.admits(view, view.cause_since()));
         if let Some(teller) = teller {
@@ -178,8 +178,8 @@ fn mark(
     said: &str,
     facts: impl Fn(&View<'_>) -> Result<Facts, Error>,
 ) -> Result<Exit, Error> {
-    let stored = look.entity(typed)?;
-    let view = evaluate(&stored, &look.sight());
+    let seen = look.entity(typed)?;
+    let view = seen.view();
     let reason = StateReason::new(const { ReasonCode::of("system.operator.note") }, said)
         .shown_by(EvidenceRef::human_assertion(said));
     let order = Observe { reasons: vec![reason], data: facts(&view)? };

@@ -2,7 +2,7 @@
 //!
 //! Invariant: what is not known is a dash, never a guess. Deliberately absent: how it came to be so; `why` tells that.
 
-use callboard_engine::{View, evaluate};
+use callboard_engine::View;
 use callboard_kernel::{Moment, Value};
 use callboard_lifecycle::Words;
 use clap::Args;
@@ -32,8 +32,8 @@ impl InspectArgs {
     /// Shows it.
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
         let look = self.look.open(store)?;
-        let stored = look.entity(&self.id)?;
-        let view = evaluate(&stored, &look.sight());
+        let seen = look.entity(&self.id)?;
+        let view = seen.view();
         if self.json {
             screen.json(&view)?;
         } else {

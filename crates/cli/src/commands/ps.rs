@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use callboard_engine::{Filter, View, evaluate};
+use callboard_engine::{Filter, Seen, View};
 use callboard_lifecycle::{Kind, Words};
 use clap::Args;
 use serde::Serialize;
@@ -77,9 +77,9 @@ impl PsArgs {
     }
 
     fn frame(&self, screen: &Screen, look: &Look, filter: &Filter) -> Result<Frame, Error> {
-        let stored = look.entities(self.kind, self.all || filter.asks_for_ends())?;
+        let seen = look.entities(self.kind, self.all || filter.asks_for_ends())?;
         let legacy = look.ledger.legacy().map_err(Error::Ask)?;
-        let mut items: Vec<View<'_>> = stored.iter().map(|stored| evaluate(stored, &look.sight())).collect();
+        let mut items: Vec<View<'_>> = seen.iter().map(Seen::view).collect();
         items.retain(|view| filter.admits(view, view.entered_at));
         items.sort_by_key(|view| (view.state.severity, std::cmp::Reverse(view.created_at)));
         let total = items.len();

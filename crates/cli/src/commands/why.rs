@@ -3,7 +3,7 @@
 //! Invariant: every record of the entity is told, newest first, whoever wrote it; what the judge says is told apart
 //! from what is recorded. Deliberately absent: conclusions of its own.
 
-use callboard_engine::{View, evaluate};
+use callboard_engine::View;
 use callboard_kernel::{EntityId, NormalizedState};
 use callboard_ledger::Record;
 use callboard_lifecycle::{Kind, Words};
@@ -53,8 +53,8 @@ impl WhyArgs {
     /// Tells it.
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
         let look = self.look.open(store)?;
-        let stored = look.entity(&self.id)?;
-        let view = evaluate(&stored, &look.sight());
+        let seen = look.entity(&self.id)?;
+        let view = seen.view();
         let records = look.history(view.id)?;
         if self.json {
             screen.json(&document(&view, &records)?)?;

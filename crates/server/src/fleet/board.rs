@@ -36,6 +36,8 @@ pub(crate) struct Board {
     places: HashMap<EntityId, u32>,
     order: Vec<Rank>,
     judged: Instant,
+    /// Somebody was found dead who was not before, and nothing was read since.
+    has_found_dead: bool,
 }
 
 /// Where an entity stands on the board: the most severe first, then the newest.
@@ -63,6 +65,7 @@ impl Board {
             places: HashMap::new(),
             order: Vec::new(),
             judged: Instant::now(),
+            has_found_dead: false,
         };
         for stored in ledger.attention(i64::MAX as usize)? {
             board.put(&stored, sight)?;
@@ -85,8 +88,20 @@ impl Board {
         end.saturating_sub(self.head) > FAR_BEHIND
     }
 
-    /// Takes over what was recorded up to a record, and judges what is not fresh.
-    pub(super) fn catch_up(&mut self, ledger: &Ledger, end: u64, sight: &Sight<'_>) -> Result<(), ReadError> {
+    /// Takes over everything that was recorded, and judges what is not fresh. A supervisor records the end of its run and
+    /// then goes, so where somebody is found dead the log is read again: that may be an end.
+    pub(super) fn follow(&mut self, ledger: &Ledger, sight: &Sight<'_>) -> Result<(), ReadError> {
+        loop {
+            self.has_found_dead = false;
+            let end = ledger.head()?;
+            self.catch_up(ledger, end, sight)?;
+            if !self.has_found_dead {
+                return Ok(());
+            }
+        }
+    }
+
+    fn catch_up(&mut self, ledger: &Ledger, end: u64, sight: &Sight<'_>) -> Result<(), ReadError> {
         while self.head < end {
             let records = ledger.records(Page { after: self.head, limit: PAGE, scope: Scope::All })?;
             let Some(last) = records.last().map(|record| record.seq) else { break };
@@ -120,8 +135,13 @@ impl Board {
     /// Judges everything.
     fn judge(&mut self, sight: &Sight<'_>) {
         self.judged = Instant::now();
-        let moved = self.entries.iter_mut().map(|entry| entry.judge(sight)).filter(|moved| *moved).count();
-        if moved > 0 {
+        let mut has_moved = false;
+        for entry in &mut self.entries {
+            let was_dead = entry.is_dead();
+            has_moved |= entry.judge(sight);
+            self.has_found_dead |= entry.is_dead() && !was_dead;
+        }
+        if has_moved {
             self.arrange();
         }
     }
@@ -130,9 +150,11 @@ impl Board {
         let entry =
             Entry::of(stored, sight).map_err(|error| ReadError::File(std::io::Error::other(error)))?;
         let id = entry.traits.id;
-        if let Some(place) = self.places.get(&id) {
-            self.entries[*place as usize] = entry;
-            return Ok(*place);
+        let before = self.places.get(&id).map(|place| (*place, self.entries[*place as usize].is_dead()));
+        self.has_found_dead |= entry.is_dead() && before.is_none_or(|(_, was_dead)| !was_dead);
+        if let Some((place, _)) = before {
+            self.entries[place as usize] = entry;
+            return Ok(place);
         }
         let place = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
         self.entries.push(entry);
@@ -210,6 +232,8 @@ pub(super) const fn is_urgent(severity: Severity) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use callboard_engine::{ProcessTable, Seen};
+    use callboard_kernel::health::{Here, Sighting};
     use callboard_kernel::{
         Actor, Command, Create, EvidenceRef, Facts, Moment, Observe, Order, StateReason, Transition,
     };
@@ -271,7 +295,7 @@ mod tests {
                 send(&ledger, number, order(step));
             }
             let end = ledger.head().unwrap();
-            board.catch_up(&ledger, end, &sight).unwrap();
+            board.follow(&ledger, &sight).unwrap();
             let anew = Board::read(&ledger, &sight).unwrap();
             assert_eq!((board.head, shown(&board)), (end, shown(&anew)), "round {round}");
             assert_eq!(
@@ -281,5 +305,53 @@ mod tests {
             severities.extend(board.all().iter().map(|entry| entry.verdict.severity.name()));
         }
         assert!(board.all().len() > 50 && severities.len() > 2, "{} {severities:?}", board.all().len());
+    }
+
+    /// A host on which every supervisor records the end of its run and goes, just before somebody looks for it.
+    struct Leaving<'a> {
+        here: Here,
+        ledger: &'a Ledger,
+    }
+
+    impl ProcessTable for Leaving<'_> {
+        fn here(&self) -> &Here {
+            &self.here
+        }
+
+        fn look(&self, pid: u32) -> Sighting {
+            send(self.ledger, u64::from(pid), order(3));
+            Sighting::Gone
+        }
+    }
+
+    #[test]
+    fn who_ends_while_they_are_looked_at_has_ended_and_is_not_dead() {
+        let place = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(&place.path().join("s.db"), Options::default()).unwrap();
+        let here = Here { host: "h".to_owned(), boot: "b".to_owned() };
+        let start = |number: u64| {
+            let data = Facts::none()
+                .with("host", "h")
+                .with("boot", "b")
+                .with("pid", i64::try_from(number).unwrap())
+                .with("started_ticks", 1_i64);
+            let at = SessionState::Pending.into();
+            send(&ledger, number, Order::Create(Create { at, reasons: vec![], data }));
+            send(&ledger, number, order(0));
+        };
+        start(1);
+        let mut board = Board::read(&ledger, &Sight::past(NOW)).unwrap();
+        assert_eq!(board.alive(), 1);
+        start(2);
+        let leaving = Leaving { here, ledger: &ledger };
+        // One is looked at because it is read, the other because a moment has passed.
+        board.judged -= 2 * MOMENT;
+        board.follow(&ledger, &Sight::present(NOW, &leaving)).unwrap();
+        assert_eq!((board.alive(), board.urgent().count()), (0, 0));
+        start(3);
+        let stored = ledger.slice(Slice { live: true, limit: 9, ..Slice::default() }).unwrap();
+        let seen = Seen::all(&ledger, stored, &Sight::present(NOW, &leaving)).unwrap();
+        let shown: Vec<String> = seen.iter().map(|seen| seen.view().chain).collect();
+        assert_eq!(shown, ["Completed"]);
     }
 }

@@ -37,7 +37,7 @@ impl Fleet {
             Some(board) if !board.is_far_behind(end) => board,
             Some(_) | None => board.insert(Board::read(ledger, &sight)?),
         };
-        board.catch_up(ledger, end, &sight)?;
+        board.follow(ledger, &sight)?;
         Ok(question(board))
     }
 

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use callboard_engine::{Case, Look, Sight, Verdict};
+use callboard_kernel::health::Liveness;
 use callboard_kernel::{EntityId, Value};
 use callboard_ledger::Stored;
 use callboard_lifecycle::{Kind, Lifecycle};
@@ -68,6 +69,11 @@ impl Entry {
         self.look = self.case.look(sight);
         self.verdict = self.case.verdict(self.look);
         self.verdict.severity != before
+    }
+
+    /// Is it alive by the log, and its process gone?
+    pub(crate) fn is_dead(&self) -> bool {
+        self.traits.is_alive && self.look.liveness == Liveness::Dead
     }
 
     pub(crate) fn shown(&self) -> Shown {

@@ -42,7 +42,12 @@ impl ProcessTable for Glance<'_> {
             looks.clear();
         }
         let seen = self.host.look(pid);
-        looks.insert(pid, (now, seen));
+        // A pid that is free may be given out the next moment, so only who was there is remembered.
+        if matches!(seen, Sighting::Seen { .. }) {
+            looks.insert(pid, (now, seen));
+        } else {
+            looks.remove(&pid);
+        }
         seen
     }
 }

@@ -6,9 +6,9 @@
 
 use std::cmp::Reverse;
 
-use callboard_engine::{Sight, View, evaluate};
+use callboard_engine::{Seen, Sight, View};
 use callboard_kernel::EntityId;
-use callboard_ledger::{Ledger, ReadError, Sequence, Slice, Stored};
+use callboard_ledger::{Ledger, ReadError, Sequence, Slice};
 use callboard_lifecycle::Severity;
 
 use super::board::{Board, is_urgent};
@@ -76,7 +76,7 @@ impl Wanted {
 #[derive(Default)]
 pub(crate) struct Listed {
     pub(crate) shown: Vec<Shown>,
-    pub(crate) read: Vec<Stored>,
+    pub(crate) read: Vec<Seen>,
     pub(crate) next: Option<Cursor>,
     /// How many there are on all pages, if that is known.
     pub(crate) total: Option<u64>,
@@ -206,9 +206,10 @@ fn pieces(
         for stored in rows {
             let id = stored.entity.state.id;
             if filter.is_plain() || filter.takes_traits(&Traits::of(&stored)) {
-                let view = evaluate(&stored, sight);
+                let seen = Seen::of(ledger, stored, sight)?;
+                let view = seen.view();
                 if filter.takes(view.state.health, view.state.severity) && also(&view) {
-                    items.push(stored);
+                    items.push(seen);
                 }
             }
             looked += 1;

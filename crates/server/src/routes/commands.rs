@@ -5,7 +5,7 @@
 
 use axum::Extension;
 use axum::extract::{Path, State};
-use callboard_engine::{Sight, StopFor, StopWish, evaluate, set_aside, taken_back, wish_to_stop};
+use callboard_engine::{Seen, Sight, StopFor, StopWish, set_aside, taken_back, wish_to_stop};
 use callboard_kernel::{
     Actor, Command, EntityId, EvidenceRef, Facts, Observe, Order, RefusalCode, StateReason, Transition,
 };
@@ -316,7 +316,8 @@ fn mark(
 ) -> Result<Record, Problem> {
     let stored = app.entity(asked.id)?;
     let glance = app.fleet.glance(&app.host);
-    let view = evaluate(&stored, &Sight::present(app.now(), &glance));
+    let seen = Seen::of(&app.ledger, stored, &Sight::present(app.now(), &glance))?;
+    let view = seen.view();
     let data = until.map_or_else(taken_back, |until| set_aside(&view, until));
     let reason = StateReason::new(NOTE, said).shown_by(EvidenceRef::human_assertion(said));
     asked.record(app, Order::Observe(Observe { reasons: vec![reason], data }))

@@ -3,7 +3,7 @@
 //! Invariant: every view is the engine's, judged when it is asked for. Deliberately absent: anything that changes one.
 
 use axum::extract::{Path, State};
-use callboard_engine::{Sight, View, evaluate, evaluate_as};
+use callboard_engine::{Seen, Sight, View, evaluate, evaluate_as};
 use callboard_kernel::{EntityId, Moment};
 use callboard_ledger::{Page, Record, Scope, Sequence, Slice};
 use serde::Serialize;
@@ -66,7 +66,7 @@ pub(super) async fn list(State(app): State<Shared>, query: Query) -> Result<Answ
         let stored = App::unpack(&shown)?;
         let of_board = stored.iter().zip(&shown).map(|(stored, shown)| evaluate_as(stored, shown.look));
         Answer::json(&EntityPage {
-            items: of_board.chain(read.iter().map(|stored| evaluate(stored, &sight))).collect(),
+            items: of_board.chain(read.iter().map(Seen::view)).collect(),
             next_cursor: next.map(|cursor| cursor.to_string()),
             total,
             legacy: app.ledger.legacy()?,
@@ -128,7 +128,8 @@ pub(super) async fn one(
         let Some(seq) = seq else {
             let stored = app.entity(id)?;
             let glance = app.fleet.glance(&app.host);
-            return Answer::json(&OneView { view: evaluate(&stored, &Sight::present(now, &glance)), head });
+            let seen = Seen::of(&app.ledger, stored, &Sight::present(now, &glance))?;
+            return Answer::json(&OneView { view: seen.view(), head });
         };
         let stored = app.ledger.entity_at(id, seq)?.ok_or_else(|| no_entity(&id.to_string()))?;
         Answer::json(&OneView { view: evaluate(&stored, &Sight::past(now)), head: seq })
@@ -214,7 +215,8 @@ pub(super) async fn children(
         let stored = app.ledger.slice(slice)?;
         let glance = app.fleet.glance(&app.host);
         let sight = Sight::present(app.now(), &glance);
-        Answer::json(&Children { items: stored.iter().map(|stored| evaluate(stored, &sight)).collect() })
+        let seen = Seen::all(&app.ledger, stored, &sight)?;
+        Answer::json(&Children { items: seen.iter().map(Seen::view).collect() })
     })
     .await
 }

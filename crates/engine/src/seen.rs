@@ -1,0 +1,42 @@
+//! What was read of an entity, together with the one look it is judged with.
+//!
+//! Invariant: an end is never taken for a death. A supervisor records the end of its run and then goes; whoever read the
+//! ledger before and finds the supervisor gone afterwards reads again, and nothing is judged by a second look that might
+//! see something else. Deliberately absent: judging, which the view does.
+
+use callboard_kernel::health::Liveness;
+use callboard_ledger::{Ledger, ReadError, Stored};
+
+use crate::case::Case;
+use crate::sight::{Look, Sight};
+use crate::view::{View, evaluate_as};
+
+/// An entity and the look it is judged with.
+#[derive(Debug)]
+pub struct Seen {
+    /// What is recorded.
+    pub stored: Stored,
+    look: Look,
+}
+
+impl Seen {
+    /// Looks at what was read, and reads it again if it seems to be dead.
+    pub fn of(ledger: &Ledger, stored: Stored, sight: &Sight<'_>) -> Result<Self, ReadError> {
+        let look = Case::of(&stored).look(sight);
+        if look.liveness != Liveness::Dead || stored.entity.ended_at.is_some() {
+            return Ok(Self { stored, look });
+        }
+        let again = ledger.entity(stored.entity.state.id)?;
+        Ok(Self { stored: again.unwrap_or(stored), look })
+    }
+
+    /// The same for many.
+    pub fn all(ledger: &Ledger, stored: Vec<Stored>, sight: &Sight<'_>) -> Result<Vec<Self>, ReadError> {
+        stored.into_iter().map(|stored| Self::of(ledger, stored, sight)).collect()
+    }
+
+    /// How it is shown.
+    pub fn view(&self) -> View<'_> {
+        evaluate_as(&self.stored, self.look)
+    }
+}
