@@ -8,5 +8,6 @@ mod needs;
 mod page;
 mod postgresql;
 mod programs;
+mod schemathesis;
 
 pub(crate) use needs::{browser, nextest, page, torture};

@@ -9,14 +9,18 @@ use anyhow::Result;
 use super::codex::codex;
 use super::page::{chromium, node};
 use super::postgresql::postgresql;
+use super::schemathesis::schemathesis;
 use crate::cargo;
 
 /// Has everything at hand that `cargo nextest run` will ask for; the variables that tell the tests where it is.
 pub(crate) fn nextest(root: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
     runner(root)?;
     postgresql()?;
-    let codex = codex(&cargo::target_directory(root)?.join("agents"))?;
-    Ok(codex.map(|program| ("CALLBOARD_CODEX", program)).into_iter().collect())
+    let target = cargo::target_directory(root)?;
+    let codex = codex(&target.join("agents"))?.map(|program| ("CALLBOARD_CODEX", program));
+    let schemathesis = schemathesis(&target.join("schemathesis"));
+    let schemathesis = schemathesis.map(|program| ("CALLBOARD_SCHEMATHESIS", program));
+    Ok(codex.into_iter().chain(schemathesis).collect())
 }
 
 /// Has everything at hand that the fault driver will ask for: a server, and the program itself beside the driver. Built

@@ -8,4 +8,5 @@ mod faults;
 mod feed;
 mod host;
 mod looks;
+mod schema;
 mod wire;

@@ -168,8 +168,10 @@ pub(super) async fn checkpoint(
 )]
 pub(super) async fn export(State(app): State<Shared>, query: Query) -> Result<Response, Problem> {
     query.only(&["since", "until"])?;
-    let after = query.read("since", "the number of a record")?.unwrap_or(Range::ALL.after);
-    let until = query.read("until", "the number of a record")?.unwrap_or(Range::ALL.until);
+    // No store counts further than this, and an export that fails is broken off in its middle.
+    let bounded = |number: u64| number.min(i64::MAX.unsigned_abs());
+    let after = query.read("since", "the number of a record")?.map_or(Range::ALL.after, bounded);
+    let until = query.read("until", "the number of a record")?.map_or(Range::ALL.until, bounded);
     let (send, mut receive) = mpsc::channel::<std::io::Result<Bytes>>(4);
     let permit = Arc::clone(&app.streams).try_acquire_owned();
     let permit =
