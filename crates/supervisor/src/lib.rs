@@ -43,4 +43,4 @@ pub use process::Identity;
 pub use running::{Running, Stopper};
 pub use signals::Signals;
 pub use spec::{Audience, Climb, Keep, Limits, Spec, Stdin, Timers};
-pub use start::start;
+pub use start::{Prepared, prepare, start};

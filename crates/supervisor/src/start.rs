@@ -14,18 +14,24 @@ use crate::before_exec::{self, Orders, Step, Stillborn};
 use crate::containment::{Held, hold};
 use crate::image::Image;
 use crate::notify::Notices;
-use crate::output::{Outlets, prepare};
+use crate::output::{Outlets, prepare as keep_ready};
 use crate::process::{MARKER_VARIABLE, of};
 use crate::wake::Wake;
 use crate::{Audience, Climb, Running, Spec, StartError, format, nursery, reaping};
 
 /// Starts a run on this thread.
 pub fn start(spec: Spec) -> Result<Running, StartError> {
+    prepare(spec)?.start()
+}
+
+/// Makes everything ready that a run needs beside its child, so that an owner can do that while it waits for something
+/// else, such as the record of the start.
+pub fn prepare(spec: Spec) -> Result<Prepared, StartError> {
     check(&spec)?;
     format::check(&spec).map_err(|source| StartError::of_exec(spec.program.clone(), source))?;
     let set_up = |what| move |source| StartError::Setup { what, source };
     nursery::open().map_err(set_up("prepare to reap"))?;
-    spec.keep.as_ref().map_or(Ok(()), prepare).map_err(set_up("keep the output"))?;
+    spec.keep.as_ref().map_or(Ok(()), keep_ready).map_err(set_up("keep the output"))?;
     let place = nursery::Place::take();
     let wake = Arc::new(Wake::new().map_err(set_up("make an eventfd"))?);
     let without_group = match spec.climb {
@@ -36,19 +42,51 @@ pub fn start(spec: Spec) -> Result<Running, StartError> {
     // Without a socket the child is deaf to nobody; it only cannot say more than its output does.
     let keep_dir = spec.keep.as_ref().map(|keep| keep.dir.as_path());
     let notices = Notices::open(&spec.marker, keep_dir).ok();
-    let birth = nursery::Birth::begin();
-    let (held, outlets, child) = match attempt(&spec, held, notices.as_ref()) {
-        Ok(started) => started,
-        // The group was made and does not let the child in; the other rung always works.
-        Err(Failure::Before(Step::Group, source)) => {
-            let why = format!("the control group does not take the child: {source}");
-            let held = hold(&spec.marker, &spec.limits, Some(why));
-            attempt(&spec, held, notices.as_ref()).map_err(|failure| failure.told(&spec))?
+    Ok(Prepared(Some(Made { spec, held, notices, wake, place })))
+}
+
+/// A run that can be started. Dropped instead, it leaves nothing behind.
+#[derive(Debug)]
+pub struct Prepared(Option<Made>);
+
+/// What was made before the child.
+#[derive(Debug)]
+struct Made {
+    spec: Spec,
+    held: Held,
+    notices: Option<Notices>,
+    wake: Arc<Wake>,
+    place: nursery::Place,
+}
+
+impl Drop for Prepared {
+    fn drop(&mut self) {
+        if let Some(made) = &self.0 {
+            made.held.discard();
         }
-        Err(failure) => return Err(failure.told(&spec)),
-    };
-    let started = Instant::now();
-    running(spec, started, Parts { held, outlets, notices, wake, place, birth }, child)
+    }
+}
+
+impl Prepared {
+    /// Starts it on this thread.
+    pub fn start(mut self) -> Result<Running, StartError> {
+        let Some(Made { spec, held, notices, wake, place }) = self.0.take() else {
+            unreachable!("BUG: it is taken only here, and the whole with it")
+        };
+        let birth = nursery::Birth::begin();
+        let (held, outlets, child) = match attempt(&spec, held, notices.as_ref()) {
+            Ok(started) => started,
+            // The group was made and does not let the child in; the other rung always works.
+            Err(Failure::Before(Step::Group, source)) => {
+                let why = format!("the control group does not take the child: {source}");
+                let held = hold(&spec.marker, &spec.limits, Some(why));
+                attempt(&spec, held, notices.as_ref()).map_err(|failure| failure.told(&spec))?
+            }
+            Err(failure) => return Err(failure.told(&spec)),
+        };
+        let started = Instant::now();
+        running(spec, started, Parts { held, outlets, notices, wake, place, birth }, child)
+    }
 }
 
 /// The main process, from its `exec` on.
@@ -221,4 +259,22 @@ fn markers(marker: &str) -> OsString {
     }
     markers.push(marker);
     markers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Rung;
+
+    #[test]
+    fn what_is_prepared_and_not_started_leaves_nothing_behind() {
+        let marker = format!("prepared-{}", std::process::id());
+        let prepared = prepare(Spec::new("true", marker)).unwrap();
+        let made = prepared.0.as_ref().map(|made| made.held.containment.rung.clone()).unwrap();
+        let is_there = || matches!(&made, Rung::Cgroup { path } if path.exists());
+        let is_group = matches!(made, Rung::Cgroup { .. });
+        assert_eq!(is_there(), is_group);
+        drop(prepared);
+        assert!(!is_there());
+    }
 }

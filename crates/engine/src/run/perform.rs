@@ -13,8 +13,8 @@ use callboard_ledger::Stored;
 use callboard_lifecycle::session::{SessionState, SessionTrigger};
 use callboard_lifecycle::{ReasonCode, Words};
 use callboard_supervisor::{
-    Cause, Containment, End, Force, How, Identity, Keep, Rung, Running, Signals, Spec, StartError, Timer,
-    process, start,
+    Cause, Containment, End, Force, How, Identity, Keep, Prepared, Rung, Running, Signals, Spec, StartError,
+    Timer, prepare, process,
 };
 
 use super::checking::{Supervised, checks_of};
@@ -69,8 +69,12 @@ pub fn perform(order: Order, desk: Desk<'_>, started: &mut dyn FnMut(EntityId)) 
     let mut recorder = Recorder::new(desk, order.id, &this, order.cause.clone());
     let signals = Signals::take().map_err(RunError::Identity)?;
     let begin = Create { at: SessionState::Pending.into(), reasons: Vec::new(), data: order.facts(&this) };
-    recorder.append(Ask::Create(begin)).map_err(|error| RunError::NotRecorded(Box::new(error)))?;
-    match start(spec(&order, &recorder)) {
+    let unrecorded = |error| RunError::NotRecorded(Box::new(error));
+    let recorded = recorder.submit(Ask::Create(begin)).map_err(|error| unrecorded(error.into()))?;
+    // Everything but the child is made while the record is synced; the child is started after it.
+    let prepared = prepare(spec(&order, &recorder));
+    recorder.wait(recorded).map_err(unrecorded)?;
+    match prepared.and_then(Prepared::start) {
         Ok(running) => {
             let mut begun = Some(begun(&running));
             if order.is_detached()

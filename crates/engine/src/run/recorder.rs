@@ -86,11 +86,10 @@ impl<'a> Recorder<'a> {
         self.ledger = None;
     }
 
-    /// Writes one record and waits until it is durable.
-    pub(crate) fn append(&mut self, order: Order) -> Result<Receipt, RecordError> {
-        let receipt = self.submit(order)?.wait()?;
-        self.records.push(receipt.record.clone());
-        Ok(receipt)
+    /// Waits until a record is durable.
+    pub(crate) fn wait(&mut self, ticket: Ticket) -> Result<(), RecordError> {
+        self.records.push(ticket.wait()?.record);
+        Ok(())
     }
 
     /// Queues one record.
