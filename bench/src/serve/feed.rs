@@ -15,9 +15,9 @@ use callboard_ledger::{Ledger, Options, Page, Request, Scope};
 use callboard_lifecycle::session::SessionState;
 use callboard_lifecycle::{ActorClass, Kind};
 
-use super::Places;
 use super::crowd::Crowd;
 use super::host::Host;
+use super::parts::Places;
 use super::store::now;
 use super::wire;
 use crate::measure::{self, Plan, Side, Took};
@@ -96,8 +96,11 @@ fn listeners(host: &Host) -> Result<Crowd, Box<dyn Error>> {
     Ok(Crowd::of(sockets.collect::<Result<_, _>>()?)?)
 }
 
+/// Events, each with the bytes of its own.
+type Frames = Vec<Vec<u8>>;
+
 /// The events as the feed writes them.
-fn sent_after(ledger: &Ledger, after: u64) -> Result<Vec<Vec<u8>>, Box<dyn Error>> {
+fn sent_after(ledger: &Ledger, after: u64) -> Result<Frames, Box<dyn Error>> {
     let records = ledger.records(Page { after, limit: usize::MAX >> 1, scope: Scope::All })?;
     let frame = |record: &callboard_ledger::Record| {
         let line = record.line()?;
@@ -107,7 +110,7 @@ fn sent_after(ledger: &Ledger, after: u64) -> Result<Vec<Vec<u8>>, Box<dyn Error
 }
 
 /// From the first order to record until the last listener has the last event.
-fn burst(host: &Host, ledger: &Ledger) -> Result<(Duration, Vec<Vec<u8>>), Box<dyn Error>> {
+fn burst(host: &Host, ledger: &Ledger) -> Result<(Duration, Frames), Box<dyn Error>> {
     let mut crowd = listeners(host)?;
     let head = ledger.head()?;
     let began = Instant::now();
@@ -198,7 +201,7 @@ fn paced(host: &Host, ledger: &Ledger, pace: Duration, event: Event<'_>) -> Resu
             crowd.read_for(Duration::from_millis(100))?;
         }
         let since = recording.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        since.map_err(|error| Box::<dyn Error>::from(error))
+        since.map_err(Box::<dyn Error>::from)
     })?;
     let frames = sent_after(ledger, head)?;
     crowd.read_until(frames.iter().map(Vec::len).sum())?;

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use callboard_ledger::{Ledger, Options};
 
-use super::Places;
 use super::host::Host;
+use super::parts::Places;
 use super::store;
 use crate::measure::Took;
 

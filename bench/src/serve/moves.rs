@@ -15,8 +15,8 @@ use callboard_ledger::{Ledger, Options, Request};
 use callboard_lifecycle::schedule::ScheduleState;
 use callboard_lifecycle::{ActorClass, Kind, ReasonCode};
 
-use super::Places;
 use super::host::Host;
+use super::parts::Places;
 use super::store::now;
 use super::wire::Wire;
 use crate::measure::{self, Plan, Side};

@@ -9,8 +9,8 @@ use std::process::Command;
 
 use serde::Deserialize;
 
-use super::Places;
 use super::host::Host;
+use super::parts::Places;
 use super::wire::Wire;
 use crate::measure::Took;
 

@@ -3,9 +3,9 @@
 use std::error::Error;
 use std::time::Duration;
 
-use super::Places;
 use super::host::Host;
 use super::looks::QUESTIONS;
+use super::parts::Places;
 use crate::measure::Took;
 
 /// How often each server is started.

@@ -102,7 +102,7 @@ fn keeper() -> Result<Facts, Box<dyn Error>> {
 fn at_work(number: u64, keeper: &Facts, waits: bool) -> Facts {
     let count = |number: u64| Value::Int(number as i64);
     let words = ["claude", "-p", "fix the flaky test in the importer and say why it was flaky"];
-    let directory = format!("/home/somebody/projects/web-{}/checkout", number % 40);
+    let directory = format!("/srv/projects/web-{}/checkout", number % 40);
     let tokens = Facts::none()
         .with("input", count(18_400 + number % 977))
         .with("output", count(2_200 + number % 311))
@@ -119,7 +119,7 @@ fn at_work(number: u64, keeper: &Facts, waits: bool) -> Facts {
         )
         .with("cost_usd", "0.4213")
         .with("cwd", directory.as_str())
-        .with("dir", format!("/home/somebody/.local/state/callboard/runs/{}", run(number)))
+        .with("dir", format!("/srv/state/callboard/runs/{}", run(number)))
         .with("events", count(412))
         .with("labels", Value::Map(Facts::none().with("team", "tools")))
         .with("last_progress_at", now().to_string())
