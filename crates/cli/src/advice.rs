@@ -80,6 +80,7 @@ pub(crate) fn on_serving(error: &ServeError) -> &'static str {
         }
         ServeError::Keys(KeyError::File { .. } | KeyError::Random) => "look at who may write there",
         ServeError::Store(cause) => on_asking(cause),
+        ServeError::Traces(_) => "correct the variable, or unset it; nothing is sent without a collector",
         ServeError::Threads(_) => "end programs that are not needed, or raise the limit of processes",
     }
 }

@@ -207,7 +207,7 @@ impl Error {
             | Self::Ambiguous { .. }
             | Self::Contract(_)
             | Self::Settings(_)
-            | Self::Serve(ServeError::Remote(_)) => Exit::USAGE,
+            | Self::Serve(ServeError::Remote(_) | ServeError::Traces(_)) => Exit::USAGE,
             Self::Refused(_) => Exit::REFUSED,
             Self::NoStore(_)
             | Self::NoEntity(_)

@@ -20,6 +20,7 @@ use crate::fleet::{Board, Fleet, Shown};
 use crate::problem::Problem;
 use crate::routes::{Calm, Latest};
 use crate::runner::Runner;
+use crate::traces::Traces;
 use crate::trends::Trends;
 
 /// What every handler shares.
@@ -33,6 +34,8 @@ pub(crate) struct App {
     pub(crate) keys: Keyring,
     pub(crate) doorman: Doorman,
     pub(crate) refusals: Refusals,
+    /// Takes spans, if somebody asked for them.
+    pub(crate) traces: Option<Traces>,
     pub(crate) runner: Arc<dyn Runner>,
     pub(crate) latest: Latest,
     pub(crate) calm: Calm,

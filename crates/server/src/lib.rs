@@ -17,6 +17,7 @@ mod router;
 mod routes;
 mod runner;
 mod server;
+mod traces;
 mod trends;
 
 pub use access::{KeyError, Keyring, Scope};
@@ -24,3 +25,4 @@ pub use address::address_in;
 pub use router::document;
 pub use runner::{NotStarted, RunRequest, Runner};
 pub use server::{Config, ServeError, Server, Stopper, page};
+pub use traces::{TraceSettings, Untraceable};

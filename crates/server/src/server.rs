@@ -26,6 +26,7 @@ use crate::memory;
 use crate::router::router;
 use crate::routes::{Calm, Latest, look};
 use crate::runner::Runner;
+use crate::traces::{self, TraceSettings, Traces, Untraceable};
 use crate::trends::Trends;
 
 /// Threads that serve connections.
@@ -61,6 +62,8 @@ pub struct Config {
     pub streams: usize,
     /// End runs whose supervisor is dead, every ten seconds.
     pub reap: bool,
+    /// Where spans are sent, if anywhere.
+    pub traces: Option<TraceSettings>,
 }
 
 /// Why a server did not start.
@@ -78,6 +81,9 @@ pub enum ServeError {
     /// The store.
     #[error("the store cannot be asked")]
     Store(#[source] ReadError),
+    /// What the variables of OpenTelemetry ask for.
+    #[error(transparent)]
+    Traces(#[from] Untraceable),
     /// The threads.
     #[error("failed to start the threads of the server")]
     Threads(#[source] io::Error),
@@ -99,7 +105,7 @@ pub struct Server {
     address: SocketAddr,
     app: Shared,
     stop: watch::Sender<bool>,
-    feed: JoinHandle<()>,
+    threads: Vec<JoinHandle<()>>,
     reap: bool,
     /// Kept until it stops.
     left: Address,
@@ -138,6 +144,13 @@ impl Server {
         let left = Address::leave(&config.state_dir, address)?;
         let (stop, stopping) = watch::channel(false);
         let (feed, follower) = feed::follow(&config.ledger, stopping.clone())?;
+        let mut threads = vec![follower];
+        let traces = config.traces.map(Traces::start).transpose().map_err(ServeError::Threads)?;
+        let traces = traces.map(|(traces, _)| traces);
+        if let Some(traces) = traces.clone() {
+            let followed = traces::follow(config.ledger.clone(), traces, stopping.clone());
+            threads.push(followed.map_err(ServeError::Threads)?);
+        }
         let app = Arc::new(App {
             ledger: config.ledger,
             clock: config.clock,
@@ -148,6 +161,7 @@ impl Server {
             keys,
             doorman: Doorman::new(Names::of(address, &config.host_names), config.rate),
             refusals: Refusals::default(),
+            traces,
             runner: config.runner,
             latest: Latest::default(),
             calm: Calm::default(),
@@ -155,7 +169,7 @@ impl Server {
             streams: Arc::new(Semaphore::new(config.streams)),
             stopping,
         });
-        Ok(Self { runtime, listener, address, app, stop, feed: follower, reap: config.reap, left })
+        Ok(Self { runtime, listener, address, app, stop, threads, reap: config.reap, left })
     }
 
     /// Where it listens.
@@ -180,7 +194,7 @@ impl Server {
 
     /// Serves until it is told to stop, by a signal or by its stopper.
     pub fn run(self) {
-        let Self { runtime, listener, app, stop, feed, reap, left, .. } = self;
+        let Self { runtime, listener, app, stop, threads, reap, left, .. } = self;
         runtime.block_on(async {
             tokio::spawn(stop_on_signal(stop));
             let reading = Arc::clone(&app);
@@ -193,8 +207,9 @@ impl Server {
         drop(left);
         // Whoever still waits for the store is left behind; nothing that was acknowledged depends on them.
         runtime.shutdown_timeout(Duration::from_secs(1));
-        if feed.join().is_err() {
-            // The panic was printed when it happened; the server stops all the same.
+        for thread in threads {
+            // A panic was printed when it happened; the server stops all the same.
+            drop(thread.join());
         }
     }
 }

@@ -53,6 +53,7 @@ impl DemoArgs {
             rate: 200,
             streams: STREAMS,
             reap: !self.once,
+            traces: None,
         })
         .map_err(Error::Serve)?;
         match self.once {

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use callboard_server::{Config, Server};
+use callboard_server::{Config, Server, TraceSettings};
 use clap::Args;
 use serde::Serialize;
 
@@ -72,6 +72,8 @@ impl ServeArgs {
             rate: self.rate,
             streams: STREAMS,
             reap: true,
+            traces: TraceSettings::read(|name| std::env::var(name).ok())
+                .map_err(|error| Error::Serve(error.into()))?,
         })
         .map_err(Error::Serve)?;
         let (url, login) = (server.url(), server.login().map_err(Error::Serve)?);

@@ -32,8 +32,13 @@ impl Host {
     }
 
     pub(crate) fn start_with(words: &[&str]) -> Self {
+        Self::start_among(words, &[])
+    }
+
+    /// Starts it with these variables.
+    pub(crate) fn start_among(words: &[&str], variables: &[(&str, String)]) -> Self {
         let dir = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
-        let (server, address, login) = serve(&dir.path().join("store/s.db"), "127.0.0.1:0", words);
+        let (server, address, login) = serve(&dir.path().join("store/s.db"), "127.0.0.1:0", words, variables);
         let token = std::fs::read_to_string(dir.path().join("store/operator.token"));
         let token = token.unwrap_or_else(|error| panic!("{error}")).trim().to_owned();
         Self { dir, address, login, token, server }
@@ -48,7 +53,7 @@ impl Host {
 
     pub(crate) fn restart(&mut self) {
         let address = self.address.to_string();
-        let (server, _, login) = serve(&self.store(), &address, &["--rate", "0"]);
+        let (server, _, login) = serve(&self.store(), &address, &["--rate", "0"], &[]);
         (self.server, self.login) = (server, login);
     }
 
@@ -114,9 +119,14 @@ impl Host {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a test ends the server it starts")]
-fn serve(store: &Path, listen: &str, words: &[&str]) -> (Child, SocketAddr, String) {
+fn serve(
+    store: &Path,
+    listen: &str,
+    words: &[&str],
+    variables: &[(&str, String)],
+) -> (Child, SocketAddr, String) {
     let mut command = callboard(store, &["serve", "--json", "--listen", listen]);
-    let server = command.args(words).stdout(Stdio::piped()).spawn();
+    let server = command.args(words).envs(variables.iter().cloned()).stdout(Stdio::piped()).spawn();
     let mut server = server.unwrap_or_else(|error| panic!("{error}"));
     let Some(out) = server.stdout.take() else { panic!("no output") };
     let mut line = String::new();

@@ -9,4 +9,5 @@ mod feed;
 mod host;
 mod looks;
 mod schema;
+mod traces;
 mod wire;

@@ -32,6 +32,16 @@ pub(super) enum PostError {
     Late,
 }
 
+/// Sends a body and gives the status of the answer, or why there is none; either comes within this time.
+pub fn call(
+    address: &Address,
+    headers: &[(&str, String)],
+    body: &[u8],
+    within: Duration,
+) -> Result<u16, String> {
+    post(address, headers, body, Instant::now() + within).map_err(|error| error.to_string())
+}
+
 /// Sends a body and gives the status of the answer.
 pub(super) fn post(
     address: &Address,

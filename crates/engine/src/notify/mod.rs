@@ -16,6 +16,7 @@ mod webhook;
 
 pub use address::Address;
 pub use desktop::{NoDesktop, desktop_in_reach};
+pub use http::call;
 pub use notifier::{Notifier, TellError, Told, is_due, send_test};
 pub use secret::Secret;
 pub(crate) use settings::SECRET_VARIABLES;

@@ -7,11 +7,11 @@
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse, Response};
 use callboard_engine::mutant;
-use callboard_kernel::EntityId;
+use callboard_kernel::{EntityId, Moment};
 use callboard_lifecycle::Kind;
 
 use super::keyring::{Principal, Scope};
@@ -21,6 +21,7 @@ use super::table::{Needs, needs};
 use crate::app::{App, Shared, ask};
 use crate::problem::Problem;
 use crate::query::Query;
+use crate::traces::of_request;
 
 /// Whoever fails to say who they are shares one bucket.
 const STRANGER: [u8; 32] = [0; 32];
@@ -33,6 +34,7 @@ type Turned = (Option<Refused>, Problem);
 
 /// Lets a request through, or says why not.
 pub(crate) async fn gate(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
+    let traced = app.traces.clone().map(|traces| (traces, Traced::of(&request, app.now())));
     let path = request.uri().path().to_owned();
     let asked = recognise(&app, &request);
     let admitted = admit(&app, asked, &path).await;
@@ -49,7 +51,29 @@ pub(crate) async fn gate(State(app): State<Shared>, mut request: Request, next: 
         }
         Err((_, problem)) => problem.into_response(),
     };
+    if let Some((traces, Traced { method, pattern, headers, from })) = traced {
+        let status = answer.status().as_u16();
+        traces.take(of_request(method.as_str(), &pattern, status, &headers, (from, app.now())));
+    }
     with_headers(answer)
+}
+
+/// What a span tells of a request.
+struct Traced {
+    method: Method,
+    pattern: String,
+    headers: HeaderMap,
+    from: Moment,
+}
+
+impl Traced {
+    fn of(request: &Request, from: Moment) -> Self {
+        let pattern = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str).to_owned();
+        let parent = request.headers().get("traceparent").cloned();
+        let headers =
+            parent.map(|value| (HeaderName::from_static("traceparent"), value)).into_iter().collect();
+        Self { method: request.method().clone(), pattern, headers, from }
+    }
 }
 
 /// Who asks and may, if the path needs to know.

@@ -1,0 +1,13 @@
+//! OpenTelemetry traces: a span for every request and for every run that ended, sent to a collector as OTLP over HTTP.
+//!
+//! Invariant: off unless the standard variables name a collector, and then nothing is spent on it. What is sent is no
+//! content: no output, no message, no command line, no token. A collector that is slow or away loses spans and holds up
+//! nobody. Deliberately absent: metrics, which `/metrics` has, and logs.
+
+mod export;
+mod settings;
+mod span;
+
+pub(crate) use export::{Traces, follow};
+pub use settings::{TraceSettings, Untraceable};
+pub(crate) use span::of_request;
