@@ -46,7 +46,7 @@ fn run(plan: &Plan) -> Tally {
         let board = Board::new(&scene.store(), plan)?;
         let marker = format!("authz-{}", std::process::id());
         let outcome = play(&board, &scene, &marker, &mut tally);
-        board.sweep(&marker)?;
+        board.sweep(&scene.path().display().to_string())?;
         outcome.with_context(|| scene.keep(plan))
     });
     if let Err(error) = outcome {
@@ -95,6 +95,8 @@ fn play(board: &Board, scene: &Scene, marker: &str, tally: &mut Tally) -> Result
         set.admissions(row, tally)?;
     }
     told(&set, scene, tally)?;
+    let alive = set.service.get("/api/v1/entities?kind=session")?.ok()?["total"].clone();
+    tally.check(alive == 2, || format!("{alive} runs are alive, and two were started"));
     tally.notes.push(format!("{} paths and methods, {} callers", rows.len(), set.callers.len()));
     Ok(())
 }

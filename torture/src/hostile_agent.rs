@@ -38,7 +38,7 @@ fn run(plan: &Plan) -> Tally {
         let board = Board::new(&scene.store(), plan)?;
         let marker = format!("hostile-{}", std::process::id());
         let outcome = play(&board, &scene, &marker, &mut tally);
-        board.sweep(&marker)?;
+        board.sweep(&scene.path().display().to_string())?;
         outcome.with_context(|| scene.keep(plan))
     });
     if let Err(error) = outcome {

@@ -43,7 +43,7 @@ fn run(plan: &Plan) -> Tally {
         let board = Board::new(&scene.store(), plan)?;
         let marker = format!("secrets-{}", std::process::id());
         let outcome = play(plan, &board, &scene, &marker, &mut tally);
-        board.sweep(&marker)?;
+        board.sweep(&scene.path().display().to_string())?;
         outcome.with_context(|| scene.keep(plan))
     });
     if let Err(error) = outcome {

@@ -40,6 +40,9 @@ fn a_transition_is_decided_by_the_kernel_and_a_refusal_is_carried_along() {
     ] {
         host.post(&path(&id, "transition"), &bad).problem(400);
     }
+    for (act, bad) in [("dismiss", json!([])), ("notes", json!(["a list"])), ("undo", json!(null))] {
+        host.post(&path(&id, act), &bad).problem(400);
+    }
     host.post(&path("sch_01k7c3h2f4x8w6t5r3q1n0m9bz", "transition"), &pause).problem(404);
 }
 

@@ -33,9 +33,12 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
             return Err(Problem::wrong_media("application/json"));
         }
         let text: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
-        let value = serde_json::from_slice(text).map_err(|error| {
-            Problem::bad_request(error.to_string(), "GET /api/v1/openapi.json describes the body")
-        })?;
+        let unread = |told: String| Problem::bad_request(told, "GET /api/v1/openapi.json describes the body");
+        // A list of the right values would be taken for an object too, and an empty one for an empty object.
+        if !text.trim_ascii_start().starts_with(b"{") {
+            return Err(unread("the body is no object".to_owned()));
+        }
+        let value = serde_json::from_slice(text).map_err(|error| unread(error.to_string()))?;
         Ok(Self(value, bytes))
     }
 }
