@@ -17,6 +17,7 @@ mod router;
 mod routes;
 mod runner;
 mod server;
+mod taken_in;
 mod traces;
 mod trends;
 

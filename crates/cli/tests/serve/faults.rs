@@ -1,6 +1,8 @@
 //! Faults: a server that is killed loses nothing it acknowledged, one that is stopped ends in order, and nobody is ever
 //! told two different things.
 
+use std::io::{BufReader, Write};
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -8,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::feed::{append, born};
 use crate::host::{Host, callboard};
-use crate::wire::{event, exchange, open};
+use crate::wire::{connect, event, exchange, open, reply};
 
 /// Pauses and resumes a schedule over HTTP as long as it may; the records that were acknowledged.
 fn storm(host: &Host, id: &str, is_over: &AtomicBool) -> Vec<(u64, String)> {
@@ -52,6 +54,32 @@ fn a_link_leads_to_where_the_server_listens_as_long_as_it_does() {
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     assert!(host.server.wait().unwrap().success());
     assert!(host.callboard(&["token", "link"]).starts_with("http://127.0.0.1:7557/login?once="));
+}
+
+#[test]
+fn who_is_turned_away_before_their_body_has_come_may_go_on_with_the_connection() {
+    let host = Host::start();
+    let mut reader = BufReader::new(connect(host.address).unwrap());
+    let asks = |reader: &mut BufReader<TcpStream>, line: &str, body: &str| {
+        let head = format!(
+            "{line} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            host.address,
+            body.len()
+        );
+        reader.get_mut().write_all(head.as_bytes()).unwrap();
+        // The answer is written before the body is sent, as far as a server does that.
+        std::thread::sleep(Duration::from_millis(50));
+        reader.get_mut().write_all(body.as_bytes()).unwrap();
+        reply(reader).unwrap_or_else(|| panic!("{line} was not answered")).status
+    };
+    for (line, status) in [
+        ("PUT /api/v1/admin/checkpoint", 405),
+        ("POST /api/v1/admin/checkpoint", 401),
+        ("GET /livez", 200),
+        ("POST /nowhere", 405),
+    ] {
+        assert_eq!(asks(&mut reader, line, "{\"a\":1}"), status, "{line}");
+    }
 }
 
 #[test]

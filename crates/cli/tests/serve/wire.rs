@@ -54,11 +54,15 @@ impl Reply {
 pub(crate) fn exchange(address: SocketAddr, request: &[u8]) -> Option<Reply> {
     let mut stream = connect(address)?;
     stream.write_all(request).ok()?;
-    let mut reader = BufReader::new(stream);
-    let (status, headers) = head(&mut reader)?;
+    reply(&mut BufReader::new(stream))
+}
+
+/// One answer of a connection.
+pub(crate) fn reply(reader: &mut BufReader<TcpStream>) -> Option<Reply> {
+    let (status, headers) = head(reader)?;
     let named = |name: &str| headers.iter().find(|(its, _)| its == name).map(|(_, value)| value.clone());
     let body = match (named("transfer-encoding"), named("content-length")) {
-        (Some(_), _) => chunks(&mut reader)?,
+        (Some(_), _) => chunks(reader)?,
         (None, Some(length)) => {
             let mut body = vec![0; length.parse().ok()?];
             reader.read_exact(&mut body).ok()?;
@@ -69,7 +73,7 @@ pub(crate) fn exchange(address: SocketAddr, request: &[u8]) -> Option<Reply> {
     Some(Reply { status, headers, body })
 }
 
-fn connect(address: SocketAddr) -> Option<TcpStream> {
+pub(crate) fn connect(address: SocketAddr) -> Option<TcpStream> {
     let stream = TcpStream::connect_timeout(&address, Duration::from_secs(10)).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(30))).ok()?;
     stream.set_nodelay(true).ok()?;

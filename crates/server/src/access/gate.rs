@@ -21,6 +21,7 @@ use super::table::{Needs, needs};
 use crate::app::{App, Shared, ask};
 use crate::problem::Problem;
 use crate::query::Query;
+use crate::taken_in::TakenIn;
 use crate::traces::of_request;
 
 /// Whoever fails to say who they are shares one bucket.
@@ -33,7 +34,8 @@ const POLICY: &str = "default-src 'self'; img-src 'self' data:; \
 type Turned = (Option<Refused>, Problem);
 
 /// Lets a request through, or says why not.
-pub(crate) async fn gate(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn gate(State(app): State<Shared>, request: Request, next: Next) -> Response {
+    let mut request = request.map(TakenIn::of);
     let traced = app.traces.clone().map(|traces| (traces, Traced::of(&request, app.now())));
     let path = request.uri().path().to_owned();
     let asked = recognise(&app, &request);
