@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use self::table::{Needs, Row};
-use crate::board::{Board, TOKEN};
+use crate::board::{self, Board, TOKEN};
 use crate::driver::{Plan, Tally, Torture};
 use crate::scene::Scene;
 use crate::service::{self, Service};
@@ -41,18 +41,8 @@ struct Caller {
 }
 
 fn run(plan: &Plan) -> Tally {
-    let mut tally = Tally::default();
-    let outcome = Scene::new().and_then(|mut scene| {
-        let board = Board::new(&scene.store(), plan)?;
-        let marker = format!("authz-{}", std::process::id());
-        let outcome = play(&board, &scene, &marker, &mut tally);
-        board.sweep(&scene.path().display().to_string())?;
-        outcome.with_context(|| scene.keep(plan))
-    });
-    if let Err(error) = outcome {
-        tally.failures.push(format!("{error:#}"));
-    }
-    tally
+    let marker = format!("authz-{}", std::process::id());
+    board::play(plan, |board, scene, tally| play(board, scene, &marker, tally))
 }
 
 /// A server with three runs: the agent's own, another one, and one that has ended.

@@ -13,7 +13,8 @@ use callboard_engine::mutant;
 use callboard_supervisor::process::{self, Sent};
 use serde_json::Value;
 
-use crate::driver::Plan;
+use crate::driver::{Plan, Tally};
+use crate::scene::{self, Scene};
 
 /// The variable that carries a token.
 pub(crate) const TOKEN: &str = "CALLBOARD_TORTURE";
@@ -188,6 +189,16 @@ fn is_alive(pid: u32) -> bool {
 fn words(pid: u32) -> String {
     let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     String::from_utf8_lossy(&bytes).replace('\0', " ").trim_end().to_owned()
+}
+
+/// Plays with the real program on a scene of its own; whoever is left of it is ended.
+pub(crate) fn play(plan: &Plan, play: impl FnOnce(&Board, &Scene, &mut Tally) -> Result<()>) -> Tally {
+    scene::play(plan, |scene, tally| {
+        let board = Board::new(&scene.store(), plan)?;
+        let outcome = play(&board, scene, tally);
+        board.sweep(&scene.path().display().to_string())?;
+        outcome
+    })
 }
 
 /// The control groups of these runs, and of what belongs to them.

@@ -13,7 +13,7 @@ use std::process::Output;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use crate::board::{Board, PATIENCE, TOKEN, holders, until};
+use crate::board::{self, Board, PATIENCE, TOKEN, holders, until};
 use crate::driver::{Plan, Tally, Torture};
 use crate::scene::Scene;
 use crate::service::Service;
@@ -33,18 +33,8 @@ const MARK: &str = "Alienum-83c0d1";
 const STEERS: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{9b}31m\r\u{8}<script>alert(1)</script>\u{202e}";
 
 fn run(plan: &Plan) -> Tally {
-    let mut tally = Tally::default();
-    let outcome = Scene::new().and_then(|mut scene| {
-        let board = Board::new(&scene.store(), plan)?;
-        let marker = format!("hostile-{}", std::process::id());
-        let outcome = play(&board, &scene, &marker, &mut tally);
-        board.sweep(&scene.path().display().to_string())?;
-        outcome.with_context(|| scene.keep(plan))
-    });
-    if let Err(error) = outcome {
-        tally.failures.push(format!("{error:#}"));
-    }
-    tally
+    let marker = format!("hostile-{}", std::process::id());
+    board::play(plan, |board, scene, tally| play(board, scene, &marker, tally))
 }
 
 fn play(board: &Board, scene: &Scene, marker: &str, tally: &mut Tally) -> Result<()> {

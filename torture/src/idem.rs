@@ -18,7 +18,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use self::cast::{Act, Cast};
-use crate::board::{Board, until};
+use crate::board::{self, Board, until};
 use crate::dice::Dice;
 use crate::driver::{Plan, Tally, Torture};
 use crate::scene::Scene;
@@ -41,18 +41,8 @@ const OTHERS: usize = 100;
 const PATIENCE: Duration = Duration::from_secs(600);
 
 fn run(plan: &Plan) -> Tally {
-    let mut tally = Tally::default();
-    let outcome = Scene::new().and_then(|mut scene| {
-        let board = Board::new(&scene.store(), plan)?;
-        let marker = format!("idem-{}", std::process::id());
-        let outcome = play(plan, &board, &scene, &marker, &mut tally);
-        board.sweep(&scene.path().display().to_string())?;
-        outcome.with_context(|| scene.keep(plan))
-    });
-    if let Err(error) = outcome {
-        tally.failures.push(format!("{error:#}"));
-    }
-    tally
+    let marker = format!("idem-{}", std::process::id());
+    board::play(plan, |board, scene, tally| play(plan, board, scene, &marker, tally))
 }
 
 /// What was answered to the commands, by their number.

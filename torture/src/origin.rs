@@ -18,7 +18,7 @@ use self::rebinder::Rebinder;
 use crate::board::Board;
 use crate::commands::{create, request, session};
 use crate::driver::{Plan, Size, Tally, Torture};
-use crate::scene::Scene;
+use crate::scene::{self, Scene};
 use crate::service::Service;
 use crate::{aftermath, wire};
 
@@ -38,15 +38,7 @@ const EVIL: &str = "evil.test";
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn run(plan: &Plan) -> Tally {
-    let mut tally = Tally::default();
-    let outcome = Scene::new().and_then(|mut scene| {
-        let outcome = play(plan, &scene, &mut tally);
-        outcome.with_context(|| scene.keep(plan))
-    });
-    if let Err(error) = outcome {
-        tally.failures.push(format!("{error:#}"));
-    }
-    tally
+    scene::play(plan, |scene, tally| play(plan, scene, tally))
 }
 
 fn play(plan: &Plan, scene: &Scene, tally: &mut Tally) -> Result<()> {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use tempfile::TempDir;
 
-use crate::driver::Plan;
+use crate::driver::{Plan, Tally};
 
 /// A directory with room for one store.
 pub(crate) struct Scene(TempDir);
@@ -44,6 +44,19 @@ impl Scene {
         }
         Ok(())
     }
+}
+
+/// Plays on a scene of its own, which is kept if the play cannot go on; what did not hold is in the tally.
+pub(crate) fn play(plan: &Plan, play: impl FnOnce(&Scene, &mut Tally) -> Result<()>) -> Tally {
+    let mut tally = Tally::default();
+    let outcome = Scene::new().and_then(|mut scene| {
+        let outcome = play(&scene, &mut tally);
+        outcome.with_context(|| scene.keep(plan))
+    });
+    if let Err(error) = outcome {
+        tally.failures.push(format!("{error:#}"));
+    }
+    tally
 }
 
 /// The file beside the store whose name ends with `suffix`.

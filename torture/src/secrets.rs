@@ -19,7 +19,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use self::planted::Secret;
-use crate::board::{Board, TOKEN, until};
+use crate::board::{self, Board, TOKEN, until};
 use crate::dice::Dice;
 use crate::driver::{Plan, Tally, Torture};
 use crate::scene::Scene;
@@ -38,18 +38,8 @@ pub(crate) const TORTURE: Torture = Torture {
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn run(plan: &Plan) -> Tally {
-    let mut tally = Tally::default();
-    let outcome = Scene::new().and_then(|mut scene| {
-        let board = Board::new(&scene.store(), plan)?;
-        let marker = format!("secrets-{}", std::process::id());
-        let outcome = play(plan, &board, &scene, &marker, &mut tally);
-        board.sweep(&scene.path().display().to_string())?;
-        outcome.with_context(|| scene.keep(plan))
-    });
-    if let Err(error) = outcome {
-        tally.failures.push(format!("{error:#}"));
-    }
-    tally
+    let marker = format!("secrets-{}", std::process::id());
+    board::play(plan, |board, scene, tally| play(plan, board, scene, &marker, tally))
 }
 
 /// A place where something was told, and what.

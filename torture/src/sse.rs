@@ -18,7 +18,7 @@ use self::writer::Cast;
 use crate::aftermath;
 use crate::board::{Board, until};
 use crate::driver::{Plan, Tally, Torture};
-use crate::scene::Scene;
+use crate::scene::{self, Scene};
 use crate::service::Service;
 use crate::wire;
 
@@ -49,7 +49,6 @@ struct Numbers {
 }
 
 fn run(plan: &Plan) -> Tally {
-    let mut tally = Tally::default();
     let numbers = Numbers {
         events: plan.choose(1_000_000, 20_000, 4_000),
         readers: plan.choose(200, 24, 12),
@@ -57,14 +56,7 @@ fn run(plan: &Plan) -> Tally {
         stalled: plan.choose(100, 20, 0),
         kills: plan.choose(5, 2, 1),
     };
-    let outcome = Scene::new().and_then(|mut scene| {
-        let outcome = play(plan, &scene, &numbers, &mut tally);
-        outcome.with_context(|| scene.keep(plan))
-    });
-    if let Err(error) = outcome {
-        tally.failures.push(format!("{error:#}"));
-    }
-    tally
+    scene::play(plan, |scene, tally| play(plan, scene, &numbers, tally))
 }
 
 fn play(plan: &Plan, scene: &Scene, numbers: &Numbers, tally: &mut Tally) -> Result<()> {
