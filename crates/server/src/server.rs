@@ -146,7 +146,6 @@ impl Server {
         let (feed, follower) = feed::follow(&config.ledger, stopping.clone())?;
         let mut threads = vec![follower];
         let traces = config.traces.map(Traces::start).transpose().map_err(ServeError::Threads)?;
-        let traces = traces.map(|(traces, _)| traces);
         if let Some(traces) = traces.clone() {
             let followed = traces::follow(config.ledger.clone(), traces, stopping.clone());
             threads.push(followed.map_err(ServeError::Threads)?);

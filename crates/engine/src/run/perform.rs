@@ -152,7 +152,7 @@ fn watch(
 ) -> Result<Ended, RunError> {
     let mut watching = Watching::new(recorder, begun, order.program, order.parent);
     let mut end = running.watch(&mut watching);
-    end.cause = watching.attributed(end.cause, &end.how);
+    end.cause = watching.attributed(&end);
     let (summary, known, asked_by, last_words) = watching.finish();
     if !order.agreement.contract.is_empty() {
         // What was promised may take long to check.

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use callboard_agents::{Program, Reader, Signal, Summary, WaitingFor};
 use callboard_kernel::{EntityId, Facts, Moment, Order, Transition, Value};
-use callboard_supervisor::{Answer, Caught, Cause, How, Notification, Observer, StopCause, Stream, process};
+use callboard_supervisor::{
+    Answer, Caught, Cause, End, How, Notification, Observer, StopCause, Stream, process,
+};
 
 use super::recorder::Recorder;
 use crate::host::identity;
@@ -155,13 +157,13 @@ impl<'a, 'b> Watching<'a, 'b> {
     }
 
     /// Whose doing an end was. A stop reaches a whole tree at once, so the command may be gone before its supervisor
-    /// has heard of the stop: a signal that ends it while a stop is wished for is that stop.
-    pub(crate) fn attributed(&mut self, cause: Cause, how: &How) -> Cause {
-        match (&cause, how) {
-            (Cause::OfItself, How::Signaled { signal, .. }) if STOPS.contains(signal) => {
-                self.behalf().map_or(cause, Cause::Stopped)
+    /// has heard of the stop: a signal that ends it while a stop is wished for is that stop, unless memory ran out.
+    pub(crate) fn attributed(&mut self, end: &End) -> Cause {
+        match (end.cause, end.how) {
+            (Cause::OfItself, How::Signaled { signal, .. }) if STOPS.contains(&signal) && !end.oom => {
+                self.behalf().map_or(end.cause, Cause::Stopped)
             }
-            _ => cause,
+            _ => end.cause,
         }
     }
 

@@ -29,16 +29,17 @@ const PAGE: usize = 500;
 pub(crate) struct Traces(SyncSender<Value>);
 
 impl Traces {
-    /// Starts the thread that sends; it ends when the last of these is dropped.
-    pub(crate) fn start(settings: TraceSettings) -> std::io::Result<(Self, JoinHandle<()>)> {
+    /// Starts the thread that sends; it ends when the last of these is dropped. Nobody waits for it, so what a stop of the
+    /// server finds gathered is lost.
+    pub(crate) fn start(settings: TraceSettings) -> std::io::Result<Self> {
         let (send, receive) = sync_channel(WAITING_MAX);
         let thread = std::thread::Builder::new().name("traces".to_owned());
-        let thread = thread.spawn(move || {
+        thread.spawn(move || {
             while let Some(batch) = gather(&receive) {
                 post(&settings, batch)
             }
         })?;
-        Ok((Self(send), thread))
+        Ok(Self(send))
     }
 
     pub(crate) fn take(&self, span: Value) {
