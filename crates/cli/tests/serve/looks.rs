@@ -6,10 +6,11 @@ use crate::host::Host;
 
 /// A completed run with an artifact and output, and a failed one.
 fn two_runs(host: &Host) -> (String, String) {
-    let script = "echo out; echo err >&2; mkdir -p d; echo fine > d/a.txt; ln -s /etc/passwd d/link";
+    let script = "echo out; echo err >&2; mkdir -p d; echo fine > d/a.txt; ln -s /etc/passwd d/link; \
+                  echo KEY=1 > .env; echo KEY=1 > d/.env; echo private > d/private.txt";
     host.callboard(&[
-        "run", "-q", "--title", "Good one", "--label", "team=a", "--expect", "d/a.txt", "--", "sh", "-c",
-        script,
+        "run", "-q", "--title", "Good one", "--label", "team=a", "--expect", "d/a.txt", "--expect", "d/.env",
+        "--", "sh", "-c", script,
     ]);
     host.callboard(&["run", "-q", "--title", "Bad one", "--", "sh", "-c", "exit 3"]);
     let all = host.get("/api/v1/entities?ended=true&sort=oldest").ok();
@@ -179,6 +180,9 @@ fn artifacts_and_output_are_given_out_as_bytes_and_nothing_else_is() {
     );
     part(&path, "9-").problem(416);
     let tricks = [
+        "d/private.txt",
+        ".env",
+        "d/.env",
         "d/link",
         "d",
         "..",

@@ -1,7 +1,9 @@
 //! What a run promised and delivered, and the files themselves.
 //!
-//! Invariant: only a regular file beneath the artifact directory is ever given out, reached without a link, and what is
-//! given out is what was opened; everything else is not there. Deliberately absent: listing a directory.
+//! Invariant: only a file that the run's verification lists is ever given out: a regular file beneath the artifact
+//! directory, reached without a link, with no hidden part in its path. The artifact directory is often the whole working
+//! directory, where tokens and `.env` files lie too; for a caller they do not exist. Deliberately absent: listing a
+//! directory.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path as FilePath, PathBuf};
@@ -73,17 +75,34 @@ pub(super) async fn file(
             Some(Value::Text(dir)) => PathBuf::from(dir),
             Some(_) | None => return Err(no_file(&path)),
         };
+        if !view.artifacts.verification.is_some_and(|verification| lists(verification, &path)) {
+            return Err(no_file(&path));
+        }
         Ok((open(&dir, &path)?, path))
     })
     .await?;
     give_out(opened, &name, range.as_deref())
 }
 
+/// Is the file one of those that the verification found?
+fn lists(verification: &Value, path: &str) -> bool {
+    let files = list_in(verification, "items").iter().flat_map(|item| list_in(item, "files"));
+    files.filter_map(|file| field(file, "path")).any(|found| *found == Value::Text(path.to_owned()))
+}
+
+fn field<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
+    if let Value::Map(facts) = value { facts.get(name) } else { None }
+}
+
+fn list_in<'a>(value: &'a Value, name: &str) -> &'a [Value] {
+    if let Some(Value::List(list)) = field(value, name) { list } else { &[] }
+}
+
 fn open(dir: &FilePath, path: &str) -> Result<Opened, Problem> {
     let is_plain = !path.is_empty()
         && path.len() <= PATH_MAX
         && !path.contains(['\0', '\\'])
-        && path.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
+        && path.split('/').all(|part| !part.is_empty() && !part.starts_with('.'));
     if !is_plain {
         return Err(no_file(path));
     }
@@ -92,7 +111,7 @@ fn open(dir: &FilePath, path: &str) -> Result<Opened, Problem> {
 }
 
 fn no_file(path: &str) -> Problem {
-    let detail = format!("there is no file {path:?} in the artifact directory");
+    let detail = format!("the run delivered no file {path:?}");
     Problem::not_found(detail, "the verification of the run names the files that were found")
 }
 
