@@ -9,7 +9,7 @@ use callboard_lifecycle::{Delivery, Health, Lifecycle, PolicyVersion, ReasonCode
 
 use crate::attention::{LEGACY, Mark, condition, condition_of, is_needed};
 use crate::judge::Basis;
-use crate::read::{moment, text};
+use crate::read::{map, moment, text};
 use crate::sight::{Look, Sight};
 use crate::view::{View, as_claim};
 
@@ -59,7 +59,7 @@ impl Case {
 
     /// Looks at it.
     pub fn look(&self, sight: &Sight<'_>) -> Look {
-        Look { at: sight.now, liveness: self.basis.liveness(sight) }
+        self.basis.look(sight)
     }
 
     /// Judges it by a look.
@@ -109,6 +109,9 @@ pub(crate) struct Onset {
     waits: Option<Moment>,
     limited: Option<Moment>,
     errors: Option<Moment>,
+    stopped: Option<Moment>,
+    retrying: Option<Moment>,
+    looping: Option<Moment>,
 }
 
 impl Onset {
@@ -120,6 +123,9 @@ impl Onset {
             waits: moment(facts, "waits_since"),
             limited: moment(facts, "limited_since"),
             errors: moment(facts, "errors_since"),
+            stopped: moment(facts, "stopped_since"),
+            retrying: map(facts, "retrying").and_then(|retrying| moment(retrying, "since")),
+            looping: map(facts, "looping").and_then(|looping| moment(looping, "since")),
         }
     }
 
@@ -133,6 +139,14 @@ impl Onset {
             Some("run.health.waiting") => self.waits.or(self.entered),
             Some("run.health.limited") => self.limited.or(self.entered),
             Some("run.health.erroring") => self.errors.or(self.entered),
+            Some("run.health.paused") => self.stopped.or(self.entered),
+            Some("run.health.retrying") => self.retrying.or(self.entered),
+            Some("run.health.looping") => self.looping.or(self.entered),
+            Some(
+                "run.health.kill_unconfirmed"
+                | "run.health.alive_after_end"
+                | "run.health.supervisor_stopped",
+            ) => self.entered,
             Some(_) | None => self.heard,
         }
     }
@@ -141,7 +155,7 @@ impl Onset {
 #[cfg(test)]
 mod tests {
     use callboard_kernel::Value;
-    use callboard_kernel::health::Liveness;
+    use callboard_kernel::health::{Hold, Liveness, Presence};
     use callboard_lifecycle::{MACHINES, reason};
 
     use super::*;
@@ -165,7 +179,29 @@ mod tests {
             none().with("due_at", long_ago()).with("owner_ended", true).with("parent", "ses_x"),
             none().with("plays_moving", 0_i64).with("plays_waiting", 0_i64).with("plays_blocked", 2_i64),
             none().with("confidence", Value::Float(0.2)).with("is_stopped", true),
+            none().with("retrying", Value::Map(none().with("count", 9_i64).with("since", long_ago()))),
+            none().with("looping", Value::Map(none().with("steps", 9_i64).with("since", long_ago()))),
         ]
+    }
+
+    /// Looks that move the judge of a run.
+    fn looks() -> impl Iterator<Item = Look> {
+        let levels = [Liveness::Alive, Liveness::Dead, Liveness::Unknown];
+        let pairs = levels.into_iter().flat_map(move |one| levels.map(|other| (one, other)));
+        pairs.flat_map(|(liveness, command)| {
+            [None, Some(Hold::Signal)].map(|hold| {
+                let members = (liveness == Liveness::Dead).then_some(2);
+                let holds = (hold, hold.filter(|_| command == Liveness::Alive));
+                let presence = Presence {
+                    command,
+                    members,
+                    supervisor_hold: holds.0,
+                    command_hold: holds.1,
+                    ..Presence::default()
+                };
+                Look { at: samples::NOW, liveness, presence }
+            })
+        })
     }
 
     #[test]
@@ -175,16 +211,11 @@ mod tests {
             for state in (0..machine.states.len()).map(|at| Lifecycle::new(machine.kind, at as u8)) {
                 for facts in facts() {
                     for codes in [&[][..], &["run.failed.exit_nonzero"], &["run.aborted.sigint"]] {
-                        for liveness in [Liveness::Alive, Liveness::Dead, Liveness::Unknown] {
-                            let look = Look { at: samples::NOW, liveness };
+                        for look in looks() {
                             let mut stored = samples::stored(state, facts.clone(), codes);
                             let view = evaluate_as(&stored, look);
                             let verdict = Case::of(&stored).verdict(look);
-                            assert_eq!(
-                                verdict,
-                                Verdict::of(&view, look.at),
-                                "{state:?} {facts:?} {liveness:?}"
-                            );
+                            assert_eq!(verdict, Verdict::of(&view, look.at), "{state:?} {facts:?} {look:?}");
                             let mark = set_aside(&view, None);
                             stored.entity.facts.merge(&mark);
                             let put_off = Case::of(&stored).verdict(look);

@@ -41,7 +41,7 @@ impl StateWord {
     /// Reads a word of the lifecycle, health, delivery or severity of a kind, or of any.
     pub fn read(word: &str, kind: Option<Kind>) -> Result<Self, UnknownWord> {
         let machines = || MACHINES.iter().filter(|machine| kind.is_none_or(|kind| kind == machine.kind));
-        let has_health = |health: &Health| machines().any(|machine| machine.health.contains(health));
+        let has_health = |health: &Health| machines().any(|machine| machine.has_health(*health));
         let has_delivery = |verdict: &Delivery| machines().any(|machine| machine.delivery.contains(verdict));
         let read = Self {
             states: machines().filter_map(|machine| Lifecycle::parse(machine.kind, word).ok()).collect(),

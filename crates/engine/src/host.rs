@@ -3,29 +3,37 @@
 //! Invariant: a host without a readable process table sees nothing and says so by knowing nobody; then nothing is judged
 //! dead from here.
 
-use callboard_kernel::health::{Here, ProcessIdentity, Sighting};
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use callboard_kernel::health::{Hold, Place, ProcessIdentity, Sighting};
 use callboard_supervisor::{Identity, process};
 
 use crate::mutant;
 use crate::sight::ProcessTable;
 
+/// How old a census may be: it reads the whole process table, and after a mass death many ask for it at once.
+const CENSUS_FRESH: Duration = Duration::from_millis(500);
+
 /// The host this program runs on.
 #[derive(Debug)]
 pub struct Host {
-    here: Here,
+    here: Place,
+    census: Mutex<Option<(Instant, HashMap<String, u32>)>>,
 }
 
 impl Host {
     /// This host, as it calls itself.
     #[must_use]
     pub fn this() -> Self {
-        let here = process::this().map(|this| Here { host: this.host, boot: this.boot });
-        Self { here: here.unwrap_or(Here { host: String::new(), boot: String::new() }) }
+        let here = process::this().map(|this| place(&this)).unwrap_or_default();
+        Self { here, census: Mutex::new(None) }
     }
 }
 
 impl ProcessTable for Host {
-    fn here(&self) -> &Here {
+    fn here(&self) -> &Place {
         &self.here
     }
 
@@ -33,23 +41,92 @@ impl ProcessTable for Host {
         if mutant::removed("see_the_dead") {
             return Sighting::NotLooked;
         }
-        match process::of(pid) {
-            Ok(Some(seen)) if process::look(&seen).is_ok_and(|now| now == process::Sighting::Zombie) => {
-                Sighting::Gone
-            }
-            Ok(Some(seen)) => Sighting::Seen { started_ticks: seen.started_ticks },
+        match process::glance(pid) {
+            Ok(Some(seen)) if seen.is_zombie => Sighting::Gone,
+            Ok(Some(seen)) => Sighting::Seen {
+                started_ticks: seen.started_ticks,
+                hold: seen.hold.map(|hold| match hold {
+                    process::Hold::Signal => Hold::Signal,
+                    process::Hold::Tracer => Hold::Tracer,
+                    process::Hold::Freezer => Hold::Freezer,
+                }),
+            },
             Ok(None) => Sighting::Gone,
             Err(_) => Sighting::NotLooked,
         }
+    }
+
+    fn is_frozen(&self, pid: u32) -> bool {
+        process::is_held_by_freezer(pid)
+    }
+
+    fn members(&self, marker: &str) -> Option<u32> {
+        let mut census = self.census.lock().unwrap_or_else(PoisonError::into_inner);
+        if census.as_ref().is_none_or(|(at, _)| at.elapsed() >= CENSUS_FRESH) {
+            *census = Some((Instant::now(), process::census()));
+        }
+        census.as_ref().map(|(_, found)| found.get(marker).copied().unwrap_or(0))
+    }
+}
+
+/// Where a process is, as the judge names it.
+pub(crate) fn place(of: &Identity) -> Place {
+    Place {
+        host: of.host.clone(),
+        machine: of.machine.clone(),
+        boot: of.boot.clone(),
+        pid_ns: of.pid_ns,
+        time_ns: of.time_ns,
     }
 }
 
 /// A recorded process as the supervisor names it.
 pub(crate) fn identity(process: &ProcessIdentity) -> Identity {
-    Identity {
-        host: process.host.clone(),
-        boot: process.boot.clone(),
-        pid: process.pid,
-        started_ticks: process.started_ticks,
+    let Place { host, machine, boot, pid_ns, time_ns } = process.place.clone();
+    let ProcessIdentity { pid, started_ticks, .. } = *process;
+    Identity { host, machine, boot, pid_ns, time_ns, pid, started_ticks }
+}
+
+#[cfg(test)]
+mod tests {
+    use callboard_kernel::health::{Liveness, liveness};
+
+    use super::*;
+
+    /// Who sends a signal and who judges must not differ about whom they can see.
+    #[test]
+    fn the_judge_and_the_supervisor_agree_on_what_can_be_seen_from_here() {
+        let own = process::this().unwrap();
+        let host = Host::this();
+        let texts = |own: &str| [own.to_owned(), "another".to_owned()];
+        let numbers = |own: Option<u64>| [own, Some(1), None];
+        let mut seen = [0; 3];
+        for name in texts(&own.host) {
+            for machine in [own.machine.clone(), Some("another".to_owned()), None] {
+                for boot in texts(&own.boot) {
+                    for pid_ns in numbers(own.pid_ns) {
+                        for time_ns in numbers(own.time_ns) {
+                            let (host_name, machine, boot) = (name.clone(), machine.clone(), boot.clone());
+                            let place = Place { host: host_name, machine, boot, pid_ns, time_ns };
+                            let (pid, started_ticks) = (own.pid, own.started_ticks);
+                            let process = ProcessIdentity { place, pid, started_ticks };
+                            let judged = liveness(Some(&process), host.here(), host.look(pid));
+                            let looked = match process::look(&identity(&process)).unwrap() {
+                                process::Sighting::Alive | process::Sighting::Stopped => Liveness::Alive,
+                                process::Sighting::Zombie
+                                | process::Sighting::Gone
+                                | process::Sighting::OtherBoot => Liveness::Dead,
+                                process::Sighting::OtherHost
+                                | process::Sighting::OtherPidNamespace
+                                | process::Sighting::OtherTimeNamespace => Liveness::Unknown,
+                            };
+                            assert_eq!(judged, looked, "{process:?}");
+                            seen[judged as usize] += 1;
+                        }
+                    }
+                }
+            }
+        }
+        assert!(seen.iter().all(|count| *count > 0), "{seen:?}");
     }
 }

@@ -2,26 +2,26 @@
 //!
 //! Invariant: nothing is judged here; where too little is recorded the answer is nothing, never a guess.
 
-use callboard_kernel::Entity;
-use callboard_kernel::Facts;
 use callboard_kernel::health::{
-    Judgement, Liveness, PlayFacts, ProcessIdentity, RunClass, ScheduleFacts, SessionFacts, ShowFacts,
-    TeamFacts, Thresholds, judge_play, judge_schedule, judge_session, judge_show, judge_team,
+    Hold, Judgement, Liveness, PlayFacts, Presence, RunClass, ScheduleFacts, SessionFacts, ShowFacts, Since,
+    Stopping, TeamFacts, Thresholds, judge_play, judge_schedule, judge_session, judge_show, judge_team,
 };
+use callboard_kernel::{Entity, Facts, Phase, Value, phase};
 use callboard_lifecycle::play::PlayState;
 use callboard_lifecycle::session::SessionState;
 use callboard_lifecycle::show::ShowState;
 use callboard_lifecycle::team::TeamState;
-use callboard_lifecycle::{Kind, Lifecycle, Words};
+use callboard_lifecycle::{Kind, Lifecycle, PhaseName, ReasonCode, Words};
 
-use crate::read::{count, flag, keeper, moment, text};
-use crate::sight::{Look, Sight};
+use crate::read::{command, count, flag, keeper, map, moment, text, whole};
+use crate::run::checks_of;
+use crate::sight::{Look, Recorded, Sight};
 
 /// What the judge of a kind is asked with, read once; nothing where that is not enough to judge by.
 #[derive(Clone, Debug)]
 pub(crate) enum Basis {
-    /// A run: its facts, and the process that answers for it.
-    Session(Box<(SessionFacts, Option<ProcessIdentity>)>),
+    /// A run: its facts, and its processes.
+    Session(Box<(SessionFacts, Recorded)>),
     Schedule(ScheduleFacts),
     Play(PlayFacts),
     Show(ShowFacts),
@@ -33,7 +33,11 @@ impl Basis {
     pub(crate) fn of(entity: &Entity) -> Self {
         let (Some(state), facts) = (entity.state.lifecycle, &entity.facts) else { return Self::Nothing };
         match state.kind() {
-            Kind::Session => Self::Session(Box::new((session(entity, typed(state)), keeper(facts)))),
+            Kind::Session => {
+                let run = session(entity, typed(state));
+                let processes = recorded(entity, &run);
+                Self::Session(Box::new((run, processes)))
+            }
             Kind::Schedule => {
                 let firing = flag(facts, "firing") == Some(true);
                 Self::Schedule(ScheduleFacts { state: typed(state), due_at: moment(facts, "due_at"), firing })
@@ -53,13 +57,21 @@ impl Basis {
         }
     }
 
-    /// Is its process alive, as far as it can be told from here?
-    pub(crate) fn liveness(&self, sight: &Sight<'_>) -> Liveness {
+    /// Looks at its processes, as far as they can be seen from here.
+    pub(crate) fn look(&self, sight: &Sight<'_>) -> Look {
         match self {
-            Self::Session(run) => sight.liveness(run.1.as_ref()),
+            Self::Session(run) => sight.look(&run.1),
             Self::Schedule(_) | Self::Play(_) | Self::Show(_) | Self::Team(_) | Self::Nothing => {
-                Liveness::Unknown
+                sight.without_processes()
             }
+        }
+    }
+
+    /// What it is doing, as it was judged with the last look.
+    pub(crate) fn phase(&self, look: Look) -> Option<Phase> {
+        match self {
+            Self::Session(run) => phase(&run.0, look.at),
+            Self::Schedule(_) | Self::Play(_) | Self::Show(_) | Self::Team(_) | Self::Nothing => None,
         }
     }
 
@@ -68,7 +80,7 @@ impl Basis {
         let (thresholds, now) = (Thresholds::default(), look.at);
         match self {
             Self::Session(run) => {
-                run.0.liveness = look.liveness;
+                (run.0.liveness, run.0.presence) = (look.liveness, look.presence);
                 Some(judge_session(&run.0, &thresholds, now))
             }
             Self::Schedule(facts) => Some(judge_schedule(facts, &thresholds, now)),
@@ -85,8 +97,23 @@ pub(crate) fn typed<S: Words>(state: Lifecycle) -> S {
     S::ALL[usize::from(state.position())]
 }
 
+fn recorded(entity: &Entity, run: &SessionFacts) -> Recorded {
+    let facts = &entity.facts;
+    let id = entity.state.id.to_string();
+    let checks = map(facts, "artifacts").is_some_and(|artifacts| artifacts.has("contract"));
+    let markers = if checks { vec![checks_of(&id), id] } else { vec![id] };
+    Recorded {
+        keeper: keeper(facts),
+        command: command(facts),
+        markers: markers.into(),
+        is_ended: run.state.is_terminal(),
+        is_kill_unconfirmed: run.kill_unconfirmed,
+    }
+}
+
 fn session(entity: &Entity, state: SessionState) -> SessionFacts {
     let facts = &entity.facts;
+    let unconfirmed = const { ReasonCode::of("run.health.kill_unconfirmed") };
     SessionFacts {
         state,
         class: text(facts, "class").and_then(|word| RunClass::parse(word).ok()).unwrap_or(RunClass::Agent),
@@ -95,19 +122,64 @@ fn session(entity: &Entity, state: SessionState) -> SessionFacts {
         last_activity_at: entity.last_activity_at,
         last_progress_at: moment(facts, "last_progress_at"),
         liveness: Liveness::Unknown,
+        presence: Presence::default(),
+        pid: count(facts, "pid"),
         lease_until: moment(facts, "lease_until"),
         has_traces: facts.has("pid") || facts.has("artifacts"),
         leftovers: count(facts, "leftovers").unwrap_or(0),
+        kill_unconfirmed: entity.reasons.iter().any(|reason| reason.code == unconfirmed),
+        later_end: map(facts, "later_end").and_then(|end| text(end, "message")).map(str::to_owned),
         errors_in_row: count(facts, "errors_in_row").unwrap_or(0),
-        waits_for: text(facts, "waits_for").or_else(|| stopped(facts)).map(str::to_owned),
-        limited_until: moment(facts, "limited_until"),
+        waits_for: text(facts, "waits_for")
+            .map(|what| Since { what: what.to_owned(), at: moment(facts, "waits_since") }),
+        limited_until: moment(facts, "limited_until")
+            .map(|what| Since { what, at: moment(facts, "limited_since") }),
+        retrying: map(facts, "retrying").and_then(|retrying| {
+            let count = count(retrying, "count").filter(|count| *count > 0)?;
+            Some((count, retrying.get("last_error").and_then(said)))
+        }),
+        looping: map(facts, "looping").and_then(|looping| count(looping, "steps")),
+        held: held(facts),
+        stopping: map(facts, "stopping").and_then(|stopping| {
+            let by = text(stopping, "by").map(str::to_owned);
+            let what = Stopping { cause: text(stopping, "cause")?.to_owned(), by };
+            Some(Since { what, at: moment(stopping, "since") })
+        }),
+        exited: exited(facts),
+        after_exit: text(facts, "phase")
+            .and_then(|word| PhaseName::parse(word).ok())
+            .filter(|phase| matches!(phase, PhaseName::Draining | PhaseName::Checking))
+            .map(|what| Since { what, at: moment(facts, "phase_since") }),
     }
 }
 
-/// What a process waits for that somebody stopped.
-fn stopped(facts: &Facts) -> Option<&'static str> {
+/// What holds its command, as its supervisor recorded it.
+fn held(facts: &Facts) -> Option<Since<Option<Hold>>> {
+    let what = text(facts, "stopped_by").and_then(|word| Hold::parse(word).ok());
     let is_stopped = flag(facts, "is_stopped") == Some(true);
-    is_stopped.then_some("somebody to let it go on: its process was stopped with STOP")
+    is_stopped.then(|| Since { what, at: moment(facts, "stopped_since") })
+}
+
+/// How its command ended, in words, read before the end of the run.
+fn exited(facts: &Facts) -> Option<Since<String>> {
+    let exited = map(facts, "exited")?;
+    let what = match (whole(exited, "code"), whole(exited, "signal")) {
+        (Some(code), _) => format!("exited with {code}"),
+        (None, Some(signal)) => format!("was killed by signal {signal}"),
+        (None, None) => return None,
+    };
+    Some(Since { what, at: moment(exited, "at") })
+}
+
+/// A value as it is said in a sentence; an error may be recorded as a text or as a number.
+fn said(value: &Value) -> Option<String> {
+    match value {
+        Value::Text(text) if !text.is_empty() => Some(text.clone()),
+        Value::Int(number) => Some(number.to_string()),
+        Value::Text(_) | Value::Null | Value::Bool(_) | Value::Float(_) | Value::List(_) | Value::Map(_) => {
+            None
+        }
+    }
 }
 
 /// How its plays stand is told only while it is active, and only where somebody recorded it.

@@ -1,6 +1,6 @@
 //! Reading what is recorded of an entity: one function for each sort of value, `None` where it says nothing.
 
-use callboard_kernel::health::ProcessIdentity;
+use callboard_kernel::health::{Place, ProcessIdentity};
 use callboard_kernel::{Facts, Moment, Value};
 
 pub(crate) fn known<'a>(facts: &'a Facts, name: &str) -> Option<&'a Value> {
@@ -46,13 +46,27 @@ pub(crate) fn seconds(facts: &Facts, whole: &str, thousandths: &str) -> Option<V
 /// The process that answers for a run: its supervisor, which alone can write its end, or else the process itself where
 /// only that was recorded.
 pub(crate) fn keeper(facts: &Facts) -> Option<ProcessIdentity> {
-    let of = |process: &Facts| {
-        Some(ProcessIdentity {
-            host: text(facts, "host")?.to_owned(),
-            boot: text(facts, "boot")?.to_owned(),
-            pid: count(process, "pid")?,
-            started_ticks: u64::try_from(whole(process, "started_ticks")?).ok()?,
-        })
-    };
-    map(facts, "supervisor").and_then(of).or_else(|| of(facts))
+    let (pid, started_ticks) = map(facts, "supervisor").and_then(mark).or_else(|| mark(facts))?;
+    Some(ProcessIdentity { place: place(facts)?, pid, started_ticks })
+}
+
+/// The command of a run: its pid and its start time.
+pub(crate) fn command(facts: &Facts) -> Option<(u32, u64)> {
+    mark(facts)
+}
+
+fn mark(process: &Facts) -> Option<(u32, u64)> {
+    let started_ticks = u64::try_from(whole(process, "started_ticks")?).ok()?;
+    Some((count(process, "pid")?, started_ticks))
+}
+
+fn place(facts: &Facts) -> Option<Place> {
+    let namespace = |name| whole(facts, name).and_then(|number| u64::try_from(number).ok());
+    Some(Place {
+        host: text(facts, "host")?.to_owned(),
+        machine: text(facts, "machine").map(str::to_owned),
+        boot: text(facts, "boot")?.to_owned(),
+        pid_ns: namespace("pid_ns"),
+        time_ns: namespace("time_ns"),
+    })
 }

@@ -189,7 +189,8 @@ impl Reaper<'_> {
             | Health::Stalled
             | Health::Blocked
             | Health::Misfired
-            | Health::Due => return Err(format!("it is alive: health is {}", health.name())),
+            | Health::Due
+            | Health::Paused => return Err(format!("it is alive: health is {}", health.name())),
         };
         if heard <= self.older_than && !self.older_than.is_zero() {
             return Err(format!("heard of {} s ago, which is not long enough", heard.as_secs()));
@@ -200,7 +201,7 @@ impl Reaper<'_> {
     fn dead(&self, health: Health, process: Option<ProcessIdentity>, view: &View<'_>) -> Finding {
         let here = self.table.here();
         let heard = view.last_activity_at.map_or_else(|| "never".to_owned(), |at| at.to_string());
-        let restarted = process.as_ref().is_some_and(|process| process.boot != here.boot);
+        let restarted = process.as_ref().is_some_and(|process| process.place.boot != here.boot);
         let shown = process.map_or_else(String::new, |process| {
             format!(
                 "no process has the pid {} and the start time {}; last heard of: {heard}",

@@ -1,21 +1,35 @@
 //! From where and when somebody looks: the clock, and the process table of this host.
 //!
 //! Invariant: the past is judged with the clock of the past and without a look at processes, because those of today say
-//! nothing about it. Deliberately absent: reading either; they come in as values and behind a trait, so that a simulator
-//! can be the host.
+//! nothing about it; a process that cannot be seen from here is not looked for under its pid. Deliberately absent: reading
+//! either; they come in as values and behind a trait, so that a simulator can be the host.
 
 use callboard_kernel::Moment;
-use callboard_kernel::health::{Here, Liveness, ProcessIdentity, Sighting, liveness};
+use callboard_kernel::health::{
+    Hold, Liveness, Place, Presence, ProcessIdentity, Sighting, Vantage, liveness,
+};
 
 use crate::mutant;
 
 /// The processes of the host that looks.
 pub trait ProcessTable {
-    /// Which host this is, and which boot of it.
-    fn here(&self) -> &Here;
+    /// Which machine this is, which boot of it, and which namespaces.
+    fn here(&self) -> &Place;
 
     /// What is to be seen under a pid.
     fn look(&self, pid: u32) -> Sighting;
+
+    /// Is the control group of a process frozen?
+    fn is_frozen(&self, pid: u32) -> bool {
+        let _ = pid;
+        false
+    }
+
+    /// How many processes of a run are alive, by the marker of the run; nothing where nobody can search.
+    fn members(&self, marker: &str) -> Option<u32> {
+        let _ = marker;
+        None
+    }
 }
 
 /// A moment to judge at, and the processes to judge by if it is the present.
@@ -26,13 +40,30 @@ pub struct Sight<'a> {
     table: Option<&'a dyn ProcessTable>,
 }
 
-/// What one look at an entity was taken with: when, and what was to be seen of its process.
+/// What one look at an entity was taken with: when, and what was to be seen of its processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
     /// The clock.
     pub at: Moment,
-    /// Was its process alive?
+    /// Was the process alive that answers for it?
     pub liveness: Liveness,
+    /// What else was seen of its processes.
+    pub presence: Presence,
+}
+
+/// The processes of a run, as far as they are recorded.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recorded {
+    /// The process that answers for it.
+    pub(crate) keeper: Option<ProcessIdentity>,
+    /// Its command, in the same place: pid and start time.
+    pub(crate) command: Option<(u32, u64)>,
+    /// What its processes are found by: the run's own marker, and that of its checks.
+    pub(crate) markers: Box<[String]>,
+    /// It has ended.
+    pub(crate) is_ended: bool,
+    /// Its processes were alive after they had been killed.
+    pub(crate) is_kill_unconfirmed: bool,
 }
 
 impl<'a> Sight<'a> {
@@ -46,17 +77,66 @@ impl<'a> Sight<'a> {
         Self { now, table: None }
     }
 
-    /// Is the recorded process alive?
-    pub fn liveness(&self, recorded: Option<&ProcessIdentity>) -> Liveness {
-        let (Some(table), Some(process)) = (self.table, recorded) else { return Liveness::Unknown };
-        let here = table.here();
-        let near = process.host == here.host && process.boot == here.boot;
-        let seen = match if near { table.look(process.pid) } else { Sighting::NotLooked } {
-            Sighting::Seen { .. } if mutant::removed("supervisor_start_time") => {
-                Sighting::Seen { started_ticks: process.started_ticks }
+    /// Looks at the processes of a run.
+    pub(crate) fn look(&self, run: &Recorded) -> Look {
+        let (liveness, presence) = match (self.table, &run.keeper) {
+            (Some(table), Some(keeper)) => present(table, keeper, run),
+            (Some(_) | None, _) => Default::default(),
+        };
+        Look { at: self.now, liveness, presence }
+    }
+
+    /// A look at something that has no process.
+    pub(crate) fn without_processes(&self) -> Look {
+        Look { at: self.now, liveness: Liveness::Unknown, presence: Presence::default() }
+    }
+}
+
+fn present(table: &dyn ProcessTable, keeper: &ProcessIdentity, run: &Recorded) -> (Liveness, Presence) {
+    let vantage = keeper.place.seen_from(table.here());
+    let mut presence = Presence { vantage, ..Presence::default() };
+    let mutant_looks = mutant::removed("namespaces") && vantage != Vantage::Restarted;
+    if vantage != Vantage::Here && !mutant_looks {
+        let alive = liveness(Some(keeper), table.here(), Sighting::NotLooked);
+        presence.command = alive;
+        return (alive, presence);
+    }
+    let see = |pid, started_ticks| {
+        let seen = match table.look(pid) {
+            Sighting::Seen { hold, .. } if mutant::removed("supervisor_start_time") => {
+                Sighting::Seen { started_ticks, hold }
             }
             seen @ (Sighting::Seen { .. } | Sighting::Gone | Sighting::NotLooked) => seen,
         };
-        liveness(recorded, here, seen)
+        let identity = ProcessIdentity { place: table.here().clone(), pid, started_ticks };
+        let hold = if let Sighting::Seen { hold, .. } = seen { hold } else { None };
+        (liveness(Some(&identity), table.here(), seen), hold)
+    };
+    let members = || {
+        let found = run.markers.iter().map(|marker| table.members(marker));
+        found.sum::<Option<u32>>()
+    };
+    if let Some((pid, started_ticks)) = run.command {
+        (presence.command, presence.command_hold) = see(pid, started_ticks);
     }
+    if run.is_ended {
+        // Its supervisor may take a moment to go, which means nothing.
+        presence.members = if run.is_kill_unconfirmed { members() } else { None };
+        return (Liveness::Unknown, presence);
+    }
+    let (alive, hold) = see(keeper.pid, keeper.started_ticks);
+    presence.supervisor_hold = hold;
+    match (alive, presence.command) {
+        (Liveness::Dead, _) => presence.members = members(),
+        // Most often it ends this very moment; a frozen supervisor does not notice.
+        (Liveness::Alive, Liveness::Dead) if hold.is_none() && table.is_frozen(keeper.pid) => {
+            presence.supervisor_hold = Some(Hold::Freezer);
+        }
+        (Liveness::Alive, Liveness::Alive) if presence.command_hold.is_none() => {
+            let is_frozen = run.command.is_some_and(|(pid, _)| table.is_frozen(pid));
+            presence.command_hold = is_frozen.then_some(Hold::Freezer);
+        }
+        (Liveness::Alive | Liveness::Unknown, _) => {}
+    }
+    (alive, presence)
 }

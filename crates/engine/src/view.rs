@@ -10,7 +10,7 @@ use callboard_kernel::{
 use callboard_ledger::Stored;
 use callboard_lifecycle::claim::ClaimStatus;
 use callboard_lifecycle::session::SessionState;
-use callboard_lifecycle::{Delivery, Kind, Outcome, PolicyVersion, ReasonCode, Severity, Tone, Words};
+use callboard_lifecycle::{Delivery, Kind, Outcome, PolicyVersion, Severity, Tone, Words};
 use serde::{Serialize, Serializer};
 
 use crate::case::Onset;
@@ -137,14 +137,12 @@ impl Serialize for Rest<'_> {
     }
 }
 
-/// Judged of a run that waits for a person to answer.
-const WAITING: ReasonCode = ReasonCode::of("run.health.waiting");
 static NO_LABELS: Facts = Facts::none();
 
 /// Judges an entity at a moment.
 pub fn evaluate<'a>(stored: &'a Stored, sight: &Sight<'_>) -> View<'a> {
     let basis = Basis::of(&stored.entity);
-    let look = Look { at: sight.now, liveness: basis.liveness(sight) };
+    let look = basis.look(sight);
     judged(stored, basis, look)
 }
 
@@ -166,21 +164,28 @@ fn judged(stored: &Stored, mut basis: Basis, look: Look) -> View<'_> {
     let recorded = reasons.len();
     let cause = reasons.first().map(|reason| reason.code);
     let without_health = Axes { health: None, ..axes }.severity(PolicyVersion::V2, cause).0;
+    let label = judgement.as_ref().and_then(|judgement| judgement.shown.clone());
     reasons.extend(judgement.map(|judgement| judgement.reasons).unwrap_or_default());
     let mut shown = normalize(axes, reasons, PolicyVersion::V2, look.at);
+    shown.phase = basis.phase(look);
     if let Some((severity, tone)) = as_claim(&stored.entity) {
         (shown.severity, shown.tone) = (severity, tone);
     }
-    let waits = shown.reasons.iter().any(|reason| reason.code == WAITING);
-    let chain = Chain { axes, delivery_detail: text(facts, "delivery_detail"), waits };
+    let chain = Chain {
+        axes,
+        delivery_detail: text(facts, "delivery_detail"),
+        health_label: label.as_deref(),
+        phase: shown.phase.as_ref(),
+    };
+    let (chain, effective) = (chain.to_string(), chain.effective());
     View {
         id: state.id,
         kind: state.id.kind(),
         title: text(facts, "title"),
         labels: map(facts, "labels").unwrap_or(&NO_LABELS),
         version: state.version,
-        chain: chain.to_string(),
-        effective: chain.effective(),
+        chain,
+        effective,
         created_at: stored.entity.created_at,
         started_at: stored.entity.started_at,
         entered_at: stored.entity.entered_at,

@@ -1,4 +1,4 @@
-//! The chain people read: outcome first, then health, then delivery, as one flat line.
+//! The chain people read: outcome first, then the phase, then health, then delivery, as one flat line.
 //!
 //! Invariant: two correct statements never look like a contradiction ("Failed" beside "Healthy"), and nothing is
 //! shown as running when its health says otherwise. Deliberately absent: colour.
@@ -9,8 +9,9 @@ use std::time::Duration;
 use callboard_lifecycle::{Delivery, Health, Lifecycle, Outcome, Shown};
 
 use crate::normalize::Axes;
+use crate::phase::Phase;
 
-/// The chain: `Failed · Infra OK · Trace present`.
+/// The chain: `Failed · Infra OK · Trace present`, `Running · Stopping (by alice)`.
 ///
 /// Health is left out where it says nothing new: when it is ok and the work ended, and while it is simply at work.
 /// After a failure "Infra OK" stays, because it answers the next question, unless the delivery already does.
@@ -21,27 +22,31 @@ pub struct Chain<'a> {
     pub axes: Axes,
     /// What the delivery says in particular, such as "No review.md produced", instead of its general label.
     pub delivery_detail: Option<&'a str>,
-    /// It waits for a person to answer, which is all that is wrong with it.
-    pub waits: bool,
+    /// What the health says in particular, such as "Retrying (9, 401)", instead of its general label.
+    pub health_label: Option<&'a str>,
+    /// What a run is doing.
+    pub phase: Option<&'a Phase>,
 }
-
-/// What is shown of work that waits for a person, instead of the label of its health.
-const WAITING: &str = "Waiting";
 
 impl Chain<'_> {
     /// The chain with the general labels.
     pub const fn new(axes: Axes) -> Self {
-        Self { axes, delivery_detail: None, waits: false }
+        Self { axes, delivery_detail: None, health_label: None, phase: None }
     }
 
-    fn health(&self) -> Option<&'static str> {
+    /// The phase, where it has a word of its own in the chain.
+    fn phase(&self) -> Option<&Phase> {
+        self.phase.filter(|phase| phase.is_shown())
+    }
+
+    fn health(&self) -> Option<&str> {
         let (outcome, health) = (self.axes.outcome(), self.axes.health?);
-        if self.waits {
-            return Some(WAITING);
+        if self.health_label.is_some() {
+            return self.health_label;
         }
         let shown = match health {
             Health::Ok => match outcome {
-                None => true,
+                None => self.phase().is_none(),
                 Some(Outcome::Failed | Outcome::PartialFailed) => !self.delivery_explains(),
                 Some(_) => false,
             },
@@ -55,7 +60,8 @@ impl Chain<'_> {
             | Health::Disconnected
             | Health::Blocked
             | Health::Misfired
-            | Health::Due => true,
+            | Health::Due
+            | Health::Paused => true,
         };
         // "Blocked · Blocked" says it twice.
         let twice = self.axes.lifecycle.is_some_and(|state| state.def().pill.label == health.pill().label);
@@ -100,7 +106,9 @@ impl fmt::Display for Chain<'_> {
             return f.write_str("legacy");
         }
         let mut between = "";
-        for part in [first, self.health(), self.delivery()].into_iter().flatten() {
+        let phase = self.phase().map(Phase::to_string);
+        let parts = [first, phase.as_deref(), self.health(), self.delivery()];
+        for part in parts.into_iter().flatten() {
             write!(f, "{between}{part}")?;
             between = " · ";
         }
@@ -111,7 +119,14 @@ impl fmt::Display for Chain<'_> {
 impl Chain<'_> {
     /// The one word for a pill that stands alone.
     pub fn effective(&self) -> String {
-        if self.waits { WAITING.to_lowercase() } else { Effective(self.axes).to_string() }
+        if let Some(label) = self.health_label {
+            return label.split(" (").next().unwrap_or(label).to_lowercase();
+        }
+        let is_in_doubt = self.axes.lifecycle.is_some_and(|state| doubt(state, self.axes.health).is_some());
+        match self.phase().filter(|_| !is_in_doubt) {
+            Some(phase) => phase.name.to_string(),
+            None => Effective(self.axes).to_string(),
+        }
     }
 }
 
@@ -148,6 +163,7 @@ fn doubt(state: Lifecycle, health: Option<Health>) -> Option<&'static str> {
         Health::Degraded => Some("degraded"),
         Health::Misfired => Some("misfired"),
         Health::Blocked => Some("blocked"),
+        Health::Paused => Some("paused"),
         Health::Ok | Health::Running | Health::Due | Health::Unknown => None,
     }
 }
@@ -184,6 +200,7 @@ impl fmt::Display for Seconds {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use callboard_lifecycle::PhaseName;
     use callboard_lifecycle::play::PlayState;
     use callboard_lifecycle::session::SessionState;
 
@@ -200,10 +217,15 @@ mod tests {
             health: Some(Health::Degraded),
             delivery: None,
         };
-        let chain = Chain { waits: true, ..Chain::new(axes) };
+        let chain = Chain { health_label: Some("Waiting"), ..Chain::new(axes) };
         assert_eq!(
             (chain.to_string().as_str(), chain.effective().as_str()),
             ("Running · Waiting", "waiting")
+        );
+        let retrying = Chain { health_label: Some("Retrying (9, 401)"), ..Chain::new(axes) };
+        assert_eq!(
+            (retrying.to_string().as_str(), retrying.effective().as_str()),
+            ("Running · Retrying (9, 401)", "retrying")
         );
         let erring = Chain::new(axes);
         assert_eq!(erring.to_string(), "Running · Degraded");
@@ -233,6 +255,25 @@ mod tests {
         for (state, health, delivery, expected) in cases {
             assert_eq!(chain(state, health, delivery), expected);
         }
+    }
+
+    #[test]
+    fn a_phase_stands_behind_the_state_unless_it_is_plain_work() {
+        let read = |state: SessionState, health, name, by: Option<&str>| {
+            let axes = Axes { lifecycle: Some(state.into()), health: Some(health), ..Axes::default() };
+            let phase = Phase { name, since: None, by: by.map(str::to_owned), detail: None };
+            let chain = Chain { phase: Some(&phase), ..Chain::new(axes) };
+            (chain.to_string(), chain.effective())
+        };
+        use SessionState::{Pending, Running};
+        let both = |chain: &str, effective: &str| (chain.to_owned(), effective.to_owned());
+        assert_eq!(read(Running, Health::Running, PhaseName::Working, None), both("Running", "Running"));
+        let stopping = both("Running · Stopping (by alice)", "stopping");
+        assert_eq!(read(Running, Health::Running, PhaseName::Stopping, Some("alice")), stopping);
+        let starting = both("Pending · Starting", "starting");
+        assert_eq!(read(Pending, Health::Ok, PhaseName::Starting, None), starting);
+        let stalled = both("Pending · Starting · Stalled", "stalled pending");
+        assert_eq!(read(Pending, Health::Stalled, PhaseName::Starting, None), stalled);
     }
 
     #[test]

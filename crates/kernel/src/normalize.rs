@@ -9,6 +9,7 @@ use callboard_lifecycle::{
 use serde::Serialize;
 
 use crate::moment::Moment;
+use crate::phase::Phase;
 use crate::reason::StateReason;
 use crate::severity::{Signal, severity};
 
@@ -66,6 +67,8 @@ pub struct NormalizedState {
     pub lifecycle: Option<Lifecycle>,
     /// How it ended, or nothing.
     pub outcome: Option<Outcome>,
+    /// What a run is doing while it has not ended.
+    pub phase: Option<Phase>,
     /// Is the runtime okay?
     pub health: Option<Health>,
     /// Did it produce what it promised?
@@ -95,6 +98,7 @@ pub fn normalize(
     NormalizedState {
         lifecycle: axes.lifecycle,
         outcome: axes.outcome(),
+        phase: None,
         health: axes.health,
         delivery: axes.delivery,
         severity,

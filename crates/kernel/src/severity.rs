@@ -111,14 +111,14 @@ const fn health_v1(health: Health) -> Loudness {
         Health::ProcessDead | Health::Orphaned | Health::Stalled | Health::Misfired => Loudness::Critical,
         Health::Idle | Health::Degraded | Health::Disconnected => Loudness::Warning,
         Health::Running | Health::Due => Loudness::Info,
-        // The first cascade has no rule for `blocked`, which is why there is a second.
-        Health::Ok | Health::Blocked | Health::Unknown => Loudness::Quiet,
+        // The first cascade has no rule for `blocked` and `paused`, which is why there is a second.
+        Health::Ok | Health::Blocked | Health::Paused | Health::Unknown => Loudness::Quiet,
     }
 }
 
 const fn health_v2(health: Health) -> Loudness {
     match health {
-        Health::Blocked => Loudness::Warning,
+        Health::Blocked | Health::Paused => Loudness::Warning,
         Health::Ok
         | Health::Running
         | Health::Idle
@@ -173,10 +173,11 @@ mod tests {
     }
 
     #[test]
-    fn v2_warns_of_blocked_work_and_open_decisions() {
+    fn v2_warns_of_blocked_and_paused_work_and_open_decisions() {
         let blocked = only(None, Some(Health::Blocked));
+        let paused = only(None, Some(Health::Paused));
         let undecided = Signal { need: Some(Need::Decision), ..Signal::default() };
-        for signal in [blocked, undecided] {
+        for signal in [blocked, paused, undecided] {
             assert_eq!(severity(PolicyVersion::V1, &signal).0, Severity::Neutral);
             assert_eq!(severity(PolicyVersion::V2, &signal), (Severity::Warning, Tone::Warning));
         }

@@ -1,4 +1,5 @@
-//! The two judged axes: health (is the runtime okay?) and delivery (did it produce what it promised?).
+//! The two judged axes: health (is the runtime okay?) and delivery (did it produce what it promised?); and the phase of a
+//! run, which says what it is doing while it has not ended.
 //!
 //! Invariant: these words answer one question each; whether the work finished is the lifecycle's answer alone.
 //! Deliberately absent: how health is judged and delivery verified; the kernel and the supervisor do that.
@@ -30,6 +31,8 @@ vocabulary! {
         Misfired = "misfired" ("Misfired", Error, Alert),
         /// Its time has come and it is about to fire.
         Due = "due" ("Due", Running, Clock),
+        /// Alive, and held: stopped by a signal, or its control group is frozen.
+        Paused = "paused" ("Paused", Warning, Pause),
         /// Cannot be told from what is recorded.
         Unknown = "unknown" ("Health unknown", Neutral, Question),
     }
@@ -53,4 +56,24 @@ vocabulary! {
         Unknown = "unknown" ("Artifacts unverified", Neutral, Question),
     }
     old names { "warning" => Partial, "failed" => Missing, "skipped" => NotExpected }
+}
+
+vocabulary! {
+    /// What is a run doing? Derived from records and looks when it is read, never stored; an ended run has none.
+    pub enum PhaseName is "phase" in "phase" {
+        /// Recorded; its supervisor is starting the command.
+        Starting = "starting" ("Starting", Running, Activity),
+        /// The command is at work.
+        Working = "working" ("Working", Running, Activity),
+        /// The command waits for a person or for its provider.
+        Waiting = "waiting" ("Waiting", Warning, Clock),
+        /// The command is held: stopped by a signal, or its control group is frozen.
+        Paused = "paused" ("Paused", Warning, Pause),
+        /// The supervisor is ending the command and its processes.
+        Stopping = "stopping" ("Stopping", Warning, Stop),
+        /// The command has exited; its output is still on the way to a reader.
+        Draining = "draining" ("Draining", Running, Activity),
+        /// The command has exited; what it promised is being verified.
+        Checking = "checking" ("Checking", Running, Activity),
+    }
 }

@@ -27,7 +27,7 @@ macro_rules! machine {
         $(#[doc = $about:literal])+
         $Kind:ident $prefix:literal as $noun:literal with $entity:literal reasons;
         nature $Nature:ident;
-        $( health [$($Health:ident),* $(,)?]; )?
+        $( health [$($Health:ident),* $(,)?] $( and [$($HealthAlso:ident),* $(,)?] )?; )?
         $( delivery [$($Delivery:ident),* $(,)?]; )?
 
         states $State:ident is $state_what:literal in $taxonomy:literal { $($states:tt)* }
@@ -108,6 +108,7 @@ macro_rules! machine {
                 facts: &[$($fact),+],
             } ),+)?],
             health: &[$($( $crate::Health::$Health ),*)?],
+            health_also: &[$($($( $crate::Health::$HealthAlso ),*)?)?],
             delivery: &[$($( $crate::Delivery::$Delivery ),*)?],
             reasons: &[
                 $( $crate::ReasonDef {

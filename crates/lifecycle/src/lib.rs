@@ -26,7 +26,7 @@ pub mod axes;
 pub mod render;
 
 pub use actor::{ActorClass, ActorSet};
-pub use axes::{Delivery, Health};
+pub use axes::{Delivery, Health, PhaseName};
 pub use colour::{Colour, Icon, Token, TokenColours};
 pub use evidence::{Evidence, EvidenceField, EvidenceSet};
 pub use fact::{FACTS, FactDef};

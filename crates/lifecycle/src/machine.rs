@@ -44,6 +44,8 @@ pub struct Machine {
     pub requires: &'static [Requirement],
     /// The health values of this kind; empty where health does not apply.
     pub health: &'static [Health],
+    /// Further health values of this kind, which older readers of `health` do not know.
+    pub health_also: &'static [Health],
     /// The delivery values of this kind; empty where delivery does not apply.
     pub delivery: &'static [Delivery],
     /// The reasons of this kind.
@@ -177,6 +179,11 @@ impl Row {
 }
 
 impl Machine {
+    /// Is this a health value of the kind?
+    pub fn has_health(&self, health: Health) -> bool {
+        self.health.contains(&health) || self.health_also.contains(&health)
+    }
+
     /// Is there a row from `from` to `to`, the desk's rows included?
     pub const fn can_transition(&self, from: u8, to: u8) -> bool {
         let mut i = 0;

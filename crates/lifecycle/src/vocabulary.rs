@@ -3,7 +3,7 @@
 //! Invariant: a value cannot be declared without its pill, and each vocabulary is a taxonomy of its own, so the same
 //! word in two vocabularies can never borrow the other's colour. Deliberately absent: drawing.
 
-use crate::axes::{Delivery, Health};
+use crate::axes::{Delivery, Health, PhaseName};
 use crate::colour::{Icon, Token};
 use crate::evidence::Evidence;
 use crate::outcome::Outcome;
@@ -56,6 +56,7 @@ pub static TAXONOMIES: &[Taxonomy] = &[
     Taxonomy::of::<Outcome>(),
     Taxonomy::of::<Health>(),
     Taxonomy::of::<Delivery>(),
+    Taxonomy::of::<PhaseName>(),
     Taxonomy::of::<Severity>(),
     Taxonomy::of::<Tone>(),
     Taxonomy::of::<Evidence>(),

@@ -266,7 +266,7 @@ impl Stranger {
 
     /// Records a run whose supervisor had this pid, earlier.
     fn misname(&self, store: &Path) -> Result<()> {
-        let Identity { host, boot, pid, started_ticks } = &self.identity;
+        let Identity { host, boot, pid, started_ticks, .. } = &self.identity;
         let supervisor = Facts::none()
             .with("pid", i64::from(*pid))
             .with("started_ticks", i64::try_from(started_ticks.saturating_sub(1_000))?);

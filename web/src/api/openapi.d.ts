@@ -737,6 +737,7 @@ export interface components {
             health?: string | null;
             lifecycle?: string | null;
             outcome?: string | null;
+            phase?: components["schemas"]["Phase"] | null;
             policy_version: string;
             reasons: components["schemas"]["Reason"][];
             severity: string;
@@ -824,6 +825,17 @@ export interface components {
         } | {
             /** Format: int64 */
             dropped: number;
+        };
+        /** @description What a run is doing while it has not ended. */
+        Phase: {
+            /** @description Who asked for a stop, or what holds the process. */
+            by?: string | null;
+            /** @description More about it, in words. */
+            detail?: string | null;
+            /** @example stopping */
+            name: string;
+            /** @description Since when, where that is known. */
+            since?: string | null;
         };
         /** @description Why a request was not answered as it wished (RFC 9457). */
         Problem: {

@@ -122,7 +122,7 @@ fn properties(all: &Description) -> Vec<(String, Vec<String>)> {
         ("starts as", texts(&all.initial)),
         ("ends as", texts(&all.terminal)),
         ("operator moves it to", texts(&all.admin_targets)),
-        ("health", texts(all.health)),
+        ("health", texts(&[all.health, all.health_also].concat())),
         ("delivery", texts(all.delivery)),
         ("required facts", of_states(&facts)),
         ("exit codes", of_states(&exit)),

@@ -72,6 +72,14 @@ impl Order {
             .with("supervisor", Value::Map(process(supervisor)))
             .with("adapter", self.program.name())
             .with("artifacts", Value::Map(promised(&self.agreement)));
+        if let Some(machine) = &supervisor.machine {
+            facts.set("machine", machine.as_str());
+        }
+        for (name, namespace) in [("pid_ns", supervisor.pid_ns), ("time_ns", supervisor.time_ns)] {
+            if let Some(number) = namespace.and_then(|number| i64::try_from(number).ok()) {
+                facts.set(name, number);
+            }
+        }
         if !self.labels.is_empty() {
             let mut labels = Facts::none();
             for (name, value) in &self.labels {

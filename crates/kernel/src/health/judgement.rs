@@ -11,12 +11,14 @@ pub struct Judgement {
     pub health: Health,
     /// Why, with what was seen as evidence.
     pub reasons: Vec<StateReason>,
+    /// What is shown instead of the health's own label, where that says too little: `Retrying (9, 401)`.
+    pub shown: Option<String>,
 }
 
 impl Judgement {
     /// A health that explains itself.
     pub(super) const fn plain(health: Health) -> Self {
-        Self { health, reasons: Vec::new() }
+        Self { health, reasons: Vec::new(), shown: None }
     }
 
     /// A health with a registered reason and what was seen.
@@ -27,6 +29,11 @@ impl Judgement {
         seen: impl Into<String>,
     ) -> Self {
         let reason = StateReason::new(code, message).shown_by(EvidenceRef::tool_result(seen));
-        Self { health, reasons: vec![reason] }
+        Self { health, reasons: vec![reason], shown: None }
+    }
+
+    /// The same, shown with a label of its own.
+    pub(super) fn shown(self, label: String) -> Self {
+        Self { shown: Some(label), ..self }
     }
 }

@@ -13,9 +13,12 @@ mod team;
 mod thresholds;
 
 pub use judgement::Judgement;
-pub use process::{Here, Liveness, ProcessIdentity, Sighting, liveness};
+pub use process::{Hold, Liveness, Place, Presence, ProcessIdentity, Sighting, Vantage, liveness};
 pub use production::{PlayFacts, ShowFacts, judge_play, judge_show};
 pub use schedule::{ScheduleFacts, judge_schedule};
-pub use session::{SessionFacts, judge_session};
+#[cfg(test)]
+pub(crate) use session::samples;
+pub use session::{SessionFacts, Since, Stopping, judge_session};
+pub(crate) use session::{hold, told};
 pub use team::{TeamFacts, judge_team};
 pub use thresholds::{RunClass, Thresholds};

@@ -82,6 +82,7 @@ pub fn judge_play(facts: &PlayFacts) -> Judgement {
                 | Health::Blocked
                 | Health::Misfired
                 | Health::Due
+                | Health::Paused
                 | Health::Unknown,
             )
             | None => Judgement::plain(Health::Running),

@@ -1,16 +1,19 @@
 //! The health of a run, first match wins: what it left behind, whether it lives, whether it moves.
+//!
+//! Invariant: who cannot see a process says so. A look at the command outranks what its supervisor recorded of it, because
+//! the supervisor may stand still itself.
 
 use std::time::Duration;
 
 use callboard_lifecycle::session::SessionState;
-use callboard_lifecycle::{Health, ReasonCode};
+use callboard_lifecycle::{Health, PhaseName, ReasonCode};
 
 use super::judgement::Judgement;
-use super::process::Liveness;
+use super::process::{Hold, Liveness, Presence, Vantage};
 use super::thresholds::{RunClass, Thresholds};
 use crate::moment::Moment;
 
-/// What is recorded of a run, and what a look at its process showed.
+/// What is recorded of a run, and what a look at its processes showed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionFacts {
     /// Where it stands.
@@ -25,20 +28,58 @@ pub struct SessionFacts {
     pub last_activity_at: Option<Moment>,
     /// When it last produced something new, where its stream tells.
     pub last_progress_at: Option<Moment>,
-    /// Is its process alive?
+    /// Is the process that answers for it alive?
     pub liveness: Liveness,
+    /// What else was seen of its processes.
+    pub presence: Presence,
+    /// The pid of its command.
+    pub pid: Option<u32>,
     /// Until when its host vouches for it.
     pub lease_until: Option<Moment>,
     /// Does it have anything to show: artifacts, messages, output?
     pub has_traces: bool,
     /// Locks and processes that are still there.
     pub leftovers: u32,
+    /// Processes were alive after they had been killed.
+    pub kill_unconfirmed: bool,
+    /// How its command ended after the log had said that the run ended.
+    pub later_end: Option<String>,
     /// Failures in a row, such as a provider's refusals.
     pub errors_in_row: u32,
     /// What it waits for a person to do, where its stream tells.
-    pub waits_for: Option<String>,
+    pub waits_for: Option<Since<String>>,
     /// Until when its provider lets it wait.
-    pub limited_until: Option<Moment>,
+    pub limited_until: Option<Since<Moment>>,
+    /// Its agent tries again after failures: how often, and what the last failure was.
+    pub retrying: Option<(u32, Option<String>)>,
+    /// Its agent repeats itself: for how many steps.
+    pub looping: Option<u32>,
+    /// What holds its command, as its supervisor recorded it.
+    pub held: Option<Since<Option<Hold>>>,
+    /// A stop that has begun.
+    pub stopping: Option<Since<Stopping>>,
+    /// How its command ended, read by its supervisor before the end of the run.
+    pub exited: Option<Since<String>>,
+    /// What its supervisor does after the command has exited.
+    pub after_exit: Option<Since<PhaseName>>,
+}
+
+/// Something that holds since a moment, where that is recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Since<T> {
+    /// What holds.
+    pub what: T,
+    /// Since when.
+    pub at: Option<Moment>,
+}
+
+/// A stop that has begun.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stopping {
+    /// Why: `operator`, `deadline`, `sigint` and the like.
+    pub cause: String,
+    /// Who asked for it.
+    pub by: Option<String>,
 }
 
 /// Judges the health of a run.
@@ -50,6 +91,10 @@ pub fn judge_session(facts: &SessionFacts, thresholds: &Thresholds, now: Moment)
         | SessionState::Aborted
         | SessionState::Cancelled => after_the_end(facts),
         SessionState::Pending | SessionState::Running => match facts.liveness {
+            // A machine id may be shared by clones of an image, and a clone that vouches for its run is not dead.
+            Liveness::Dead if facts.presence.vantage == Vantage::Restarted && is_vouched(facts, now) => {
+                unseen(facts, thresholds, now)
+            }
             Liveness::Dead => dead(facts, now),
             Liveness::Unknown => unseen(facts, thresholds, now),
             Liveness::Alive => living(facts, thresholds, now),
@@ -57,40 +102,88 @@ pub fn judge_session(facts: &SessionFacts, thresholds: &Thresholds, now: Moment)
     }
 }
 
+fn is_vouched(facts: &SessionFacts, now: Moment) -> bool {
+    facts.lease_until.is_some_and(|until| until >= now)
+}
+
 fn after_the_end(facts: &SessionFacts) -> Judgement {
-    if facts.leftovers == 0 {
-        return Judgement::plain(Health::Ok);
+    let presence = &facts.presence;
+    let is_alive = presence.command == Liveness::Alive;
+    if facts.kill_unconfirmed {
+        let code = const { ReasonCode::of("run.health.kill_unconfirmed") };
+        let members = presence.members.map(|members| members.max(u32::from(is_alive)));
+        return match members.unwrap_or_else(|| facts.leftovers.max(1)) {
+            0 => Judgement::because(
+                Health::Ok,
+                code,
+                "Its kill was not confirmed when it ended; its processes are gone now",
+                "no process of the run was found",
+            ),
+            many => {
+                let seen = format!("{} alive after SIGKILL", processes(many));
+                Judgement::because(Health::Degraded, code, "Its processes were killed and are alive", seen)
+                    .shown(format!("Kill unconfirmed ({many} alive)"))
+            }
+        };
     }
-    let seen = format!("{} locks or processes are still there", facts.leftovers);
-    Judgement::because(
-        Health::Degraded,
-        const { ReasonCode::of("run.health.leftovers") },
-        "It ended and left something behind",
-        seen,
-    )
+    if is_alive {
+        let pid = facts.pid.map_or_else(String::new, |pid| format!(" (pid {pid})"));
+        let code = const { ReasonCode::of("run.health.alive_after_end") };
+        let message = format!("Ended in the log, still alive{pid}");
+        return Judgement::because(Health::Degraded, code, message, "its process is in the process table")
+            .shown("Still alive".to_owned());
+    }
+    if facts.leftovers > 0 {
+        let seen = format!("{} locks or processes are still there", facts.leftovers);
+        return Judgement::because(
+            Health::Degraded,
+            const { ReasonCode::of("run.health.leftovers") },
+            "It ended and left something behind",
+            seen,
+        );
+    }
+    match &facts.later_end {
+        Some(how) => Judgement::because(
+            Health::Ok,
+            const { ReasonCode::of("run.health.later_end") },
+            format!("Its command ended after the run was ended in the log: {how}"),
+            how.clone(),
+        ),
+        None => Judgement::plain(Health::Ok),
+    }
 }
 
 fn dead(facts: &SessionFacts, now: Moment) -> Judgement {
-    let seen = format!("the recorded process is gone; last heard of {} ago", ago(silence(facts, now)));
-    if facts.has_traces {
-        Judgement::because(
-            Health::ProcessDead,
-            const { ReasonCode::of("run.health.process_dead") },
-            "Its process is gone and wrote no end",
-            seen,
-        )
-    } else {
-        Judgement::because(
+    let presence = &facts.presence;
+    let alive = presence.members.unwrap_or(0).max(u32::from(presence.command == Liveness::Alive));
+    let heard = ago(silence(facts, now));
+    if alive > 0 {
+        let seen = format!("its supervisor is gone; last heard of {heard} ago");
+        let message = format!("Unsupervised, {} alive", processes(alive));
+        let code = const { ReasonCode::of("run.health.unsupervised") };
+        return Judgement::because(Health::ProcessDead, code, message, seen)
+            .shown(format!("Unsupervised ({alive} alive)"));
+    }
+    let seen = format!("the recorded process is gone; last heard of {heard} ago");
+    if !facts.has_traces {
+        return Judgement::because(
             Health::Orphaned,
             const { ReasonCode::of("run.health.orphaned") },
             "Nobody holds it, and it left no trace",
             seen,
-        )
+        );
     }
+    let message = match &facts.exited {
+        Some(exited) => format!("Its supervisor is gone and wrote no end; its command {}", exited.what),
+        None => "Its process is gone and wrote no end".to_owned(),
+    };
+    let code = const { ReasonCode::of("run.health.process_dead") };
+    Judgement::because(Health::ProcessDead, code, message, seen)
 }
 
-/// On another host, or on one that was not asked: the lease is what there is to go by.
+/// On another machine or in another namespace, or not looked at: the lease is what there is to go by.
 fn unseen(facts: &SessionFacts, thresholds: &Thresholds, now: Moment) -> Judgement {
+    let obstacle = facts.presence.vantage.obstacle();
     match facts.lease_until {
         Some(until) if until >= now => living(facts, thresholds, now),
         Some(until) => {
@@ -102,15 +195,11 @@ fn unseen(facts: &SessionFacts, thresholds: &Thresholds, now: Moment) -> Judgeme
                 seen,
             )
         }
-        None if facts.state == SessionState::Pending => pending(facts, thresholds, now),
+        None if facts.state == SessionState::Pending && obstacle.is_none() => pending(facts, thresholds, now),
         None => {
-            let seen = "no process was seen and no lease is recorded";
-            Judgement::because(
-                Health::Unknown,
-                const { ReasonCode::of("run.health.unknown") },
-                "Cannot be told from here",
-                seen,
-            )
+            let seen = obstacle.unwrap_or("no process was seen and no lease is recorded");
+            let message = format!("Cannot be told from here: {seen}");
+            Judgement::because(Health::Unknown, const { ReasonCode::of("run.health.unknown") }, message, seen)
         }
     }
 }
@@ -121,59 +210,32 @@ fn pending(facts: &SessionFacts, thresholds: &Thresholds, now: Moment) -> Judgem
         return Judgement::plain(Health::Ok);
     }
     let seen = format!("recorded {} ago and not started", ago(age));
-    Judgement::because(
-        Health::Stalled,
-        const { ReasonCode::of("run.health.stalled") },
-        "It was recorded and nobody started it",
-        seen,
-    )
+    let message = match facts.liveness {
+        Liveness::Alive => "Its supervisor has not started it yet",
+        Liveness::Dead | Liveness::Unknown => "It was recorded and nobody started it",
+    };
+    Judgement::because(Health::Stalled, const { ReasonCode::of("run.health.stalled") }, message, seen)
 }
 
 fn living(facts: &SessionFacts, thresholds: &Thresholds, now: Moment) -> Judgement {
+    if let Some(held) = held(facts) {
+        return held;
+    }
     if facts.state == SessionState::Pending {
         return pending(facts, thresholds, now);
+    }
+    // Silence after the exit is nobody's.
+    if facts.exited.is_some() || facts.after_exit.is_some() {
+        return Judgement::plain(Health::Running);
     }
     if let Some(wait) = waiting(facts, now) {
         return wait;
     }
-    let silence = silence(facts, now);
-    if silence > thresholds.stalled_for(facts.class) {
-        let seen = format!("nothing was heard for {}", ago(silence));
-        return Judgement::because(
-            Health::Stalled,
-            const { ReasonCode::of("run.health.stalled") },
-            "Silent for too long",
-            seen,
-        );
+    if let Some(silent) = silent(facts, thresholds, now) {
+        return silent;
     }
-    if silence > thresholds.idle {
-        let seen = format!("nothing was heard for {}", ago(silence));
-        return Judgement::because(
-            Health::Idle,
-            const { ReasonCode::of("run.health.idle") },
-            "Alive and silent",
-            seen,
-        );
-    }
-    if let Some(progress) = facts.last_progress_at
-        && now.since(progress) > thresholds.stuck
-    {
-        let seen = format!("active, and nothing new for {}", ago(now.since(progress)));
-        return Judgement::because(
-            Health::Stalled,
-            const { ReasonCode::of("run.health.stuck") },
-            "Busy without getting anywhere",
-            seen,
-        );
-    }
-    if facts.errors_in_row >= thresholds.errors_in_row {
-        let seen = format!("{} failures in a row", facts.errors_in_row);
-        return Judgement::because(
-            Health::Degraded,
-            const { ReasonCode::of("run.health.erroring") },
-            "Alive and failing",
-            seen,
-        );
+    if let Some(errs) = erring(facts, thresholds, now) {
+        return errs;
     }
     let age = facts.started_at.map_or(Duration::ZERO, |started| now.since(started));
     if age > thresholds.slow {
@@ -188,17 +250,145 @@ fn living(facts: &SessionFacts, thresholds: &Thresholds, now: Moment) -> Judgeme
     Judgement::plain(Health::Running)
 }
 
+/// A command or a supervisor that is alive and does not run.
+fn held(facts: &SessionFacts) -> Option<Judgement> {
+    let presence = &facts.presence;
+    if let Some(hold) = hold(facts) {
+        let (by, label) = told(hold.what);
+        let since = hold.at.map_or_else(String::new, |at| format!(" since {at}"));
+        let code = const { ReasonCode::of("run.health.paused") };
+        return Some(
+            Judgement::because(Health::Paused, code, format!("Paused{since}: {by}"), by)
+                .shown(format!("Paused ({label})")),
+        );
+    }
+    presence.supervisor_hold?;
+    let code = const { ReasonCode::of("run.health.supervisor_stopped") };
+    let by = "its supervisor is stopped";
+    Some(match presence.command {
+        Liveness::Dead if facts.state == SessionState::Running => Judgement::because(
+            Health::Degraded,
+            code,
+            "Its supervisor is stopped; the command has exited",
+            by,
+        )
+        .shown("Exited, supervisor stopped".to_owned()),
+        Liveness::Alive => {
+            Judgement::because(Health::Degraded, code, "Its supervisor is stopped; the command runs on", by)
+                .shown("Supervisor stopped".to_owned())
+        }
+        Liveness::Dead | Liveness::Unknown => {
+            Judgement::because(Health::Degraded, code, "Its supervisor is stopped", by)
+                .shown("Supervisor stopped".to_owned())
+        }
+    })
+}
+
+/// What holds the command. A look outranks the record, which may be about to be taken back.
+pub(crate) fn hold(facts: &SessionFacts) -> Option<Since<Option<Hold>>> {
+    let recorded = facts.held.as_ref();
+    match (facts.presence.command, facts.presence.command_hold) {
+        (Liveness::Alive, Some(hold)) => {
+            // Stopped together with its supervisor by Ctrl-Z is a stop by a signal too.
+            let same = recorded.filter(|held| is_same(held.what, hold));
+            Some(same.cloned().unwrap_or(Since { what: Some(hold), at: None }))
+        }
+        (Liveness::Alive, None) | (Liveness::Dead, _) => None,
+        (Liveness::Unknown, _) => recorded.cloned(),
+    }
+}
+
+fn is_same(recorded: Option<Hold>, seen: Hold) -> bool {
+    match recorded {
+        Some(Hold::Suspended | Hold::Signal) | None => seen == Hold::Signal,
+        Some(Hold::Freezer | Hold::Tracer) => recorded == Some(seen),
+    }
+}
+
+/// What holds a command: as a sentence, and in a pair of parentheses.
+pub(crate) const fn told(hold: Option<Hold>) -> (&'static str, &'static str) {
+    match hold {
+        Some(Hold::Freezer) => ("its control group is frozen", "frozen"),
+        Some(Hold::Suspended) => ("it was suspended together with its supervisor", "suspended"),
+        Some(Hold::Tracer) => ("a debugger stopped its process", "debugger"),
+        Some(Hold::Signal) | None => ("a signal stopped its process", "stop signal"),
+    }
+}
+
+fn silent(facts: &SessionFacts, thresholds: &Thresholds, now: Moment) -> Option<Judgement> {
+    let silence = silence(facts, now);
+    let seen = format!("nothing was heard for {}", ago(silence));
+    if silence > thresholds.stalled_for(facts.class) {
+        let code = const { ReasonCode::of("run.health.stalled") };
+        return Some(Judgement::because(Health::Stalled, code, "Silent for too long", seen));
+    }
+    (silence > thresholds.idle).then(|| {
+        let code = const { ReasonCode::of("run.health.idle") };
+        Judgement::because(Health::Idle, code, "Alive and silent", seen)
+    })
+}
+
+/// Busy, and not getting anywhere.
+fn erring(facts: &SessionFacts, thresholds: &Thresholds, now: Moment) -> Option<Judgement> {
+    if let Some((count, error)) = &facts.retrying {
+        let error = error.as_deref().map_or_else(String::new, |error| format!(", {}", short(error)));
+        let code = const { ReasonCode::of("run.health.retrying") };
+        let seen = format!("{count} retries{error}");
+        return Some(
+            Judgement::because(Health::Degraded, code, format!("Retrying: {seen}"), seen)
+                .shown(format!("Retrying ({count}{error})")),
+        );
+    }
+    if let Some(steps) = facts.looping {
+        let code = const { ReasonCode::of("run.health.looping") };
+        let seen = format!("{steps} steps without a change");
+        return Some(
+            Judgement::because(Health::Degraded, code, format!("Looping: {seen}"), seen)
+                .shown(format!("Looping ({steps} steps)")),
+        );
+    }
+    if let Some(progress) = facts.last_progress_at
+        && now.since(progress) > thresholds.stuck
+    {
+        let seen = format!("active, and nothing new for {}", ago(now.since(progress)));
+        let code = const { ReasonCode::of("run.health.stuck") };
+        return Some(Judgement::because(Health::Stalled, code, "Busy without getting anywhere", seen));
+    }
+    (facts.errors_in_row >= thresholds.errors_in_row).then(|| {
+        let seen = format!("{} failures in a row", facts.errors_in_row);
+        let code = const { ReasonCode::of("run.health.erroring") };
+        Judgement::because(Health::Degraded, code, "Alive and failing", seen)
+    })
+}
+
 /// Silence that has a known cause is no stall.
 fn waiting(facts: &SessionFacts, now: Moment) -> Option<Judgement> {
-    if let Some(what) = &facts.waits_for {
+    if let Some(Since { what, .. }) = &facts.waits_for {
         let code = const { ReasonCode::of("run.health.waiting") };
         let message = format!("It waits for a person: {what}");
-        return Some(Judgement::because(Health::Degraded, code, message, what.clone()));
+        let waits = Judgement::because(Health::Degraded, code, message, what.clone());
+        return Some(waits.shown("Waiting".to_owned()));
     }
-    let until = facts.limited_until.filter(|until| now < *until)?;
+    let until = facts.limited_until.as_ref().filter(|until| now < until.what)?.what;
     let code = const { ReasonCode::of("run.health.limited") };
     let seen = format!("its provider's limit holds until {until}");
-    Some(Judgement::because(Health::Degraded, code, "It waits for its provider", seen))
+    let limited = Judgement::because(Health::Degraded, code, "It waits for its provider", seen);
+    Some(limited.shown("Limited".to_owned()))
+}
+
+/// The longest piece of an error that stands in a pair of parentheses.
+const ERROR_CHARS: usize = 40;
+
+fn short(error: &str) -> String {
+    let plain: String = error.chars().filter(|c| !c.is_control()).collect();
+    if plain.chars().count() <= ERROR_CHARS {
+        return plain;
+    }
+    plain.chars().take(ERROR_CHARS - 1).chain(['…']).collect()
+}
+
+fn processes(many: u32) -> String {
+    if many == 1 { "1 process".to_owned() } else { format!("{many} processes") }
 }
 
 fn silence(facts: &SessionFacts, now: Moment) -> Duration {
@@ -217,18 +407,17 @@ fn ago(span: Duration) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod samples {
     use super::*;
-    use callboard_lifecycle::Words;
 
-    const NOW: Moment = Moment::from_micros(1_800_000_000_000_000);
-    const MINUTE: i64 = 60;
+    pub(crate) const NOW: Moment = Moment::from_micros(1_800_000_000_000_000);
+    pub(super) const MINUTE: i64 = 60;
 
-    fn before(seconds: i64) -> Moment {
+    pub(crate) fn before(seconds: i64) -> Moment {
         Moment::from_micros(NOW.as_micros() - seconds * 1_000_000)
     }
 
-    fn running() -> SessionFacts {
+    pub(crate) fn running() -> SessionFacts {
         SessionFacts {
             state: SessionState::Running,
             class: RunClass::Agent,
@@ -237,13 +426,34 @@ mod tests {
             last_activity_at: Some(before(5)),
             last_progress_at: None,
             liveness: Liveness::Alive,
+            presence: Presence::default(),
+            pid: Some(42),
             lease_until: None,
             has_traces: true,
             leftovers: 0,
+            kill_unconfirmed: false,
+            later_end: None,
             errors_in_row: 0,
             waits_for: None,
             limited_until: None,
+            retrying: None,
+            looping: None,
+            held: None,
+            stopping: None,
+            exited: None,
+            after_exit: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::samples::{MINUTE, NOW, before, running};
+    use super::*;
+    use callboard_lifecycle::Words;
+
+    fn since<T>(what: T) -> Since<T> {
+        Since { what, at: None }
     }
 
     fn judged(facts: &SessionFacts) -> (Health, Option<&'static str>) {
@@ -331,9 +541,11 @@ mod tests {
     #[test]
     fn a_wait_with_a_known_cause_is_no_stall() {
         let silent = SessionFacts { last_activity_at: Some(before(90_000)), ..running() };
-        let asking = SessionFacts { waits_for: Some("permission for Bash".to_owned()), ..silent.clone() };
+        let asking =
+            SessionFacts { waits_for: Some(since("permission for Bash".to_owned())), ..silent.clone() };
         assert_eq!(judged(&asking), (Health::Degraded, Some("run.health.waiting")));
-        let limited = |seconds: i64| SessionFacts { limited_until: Some(before(seconds)), ..silent.clone() };
+        let limited =
+            |seconds: i64| SessionFacts { limited_until: Some(since(before(seconds))), ..silent.clone() };
         assert_eq!(judged(&limited(-1)), (Health::Degraded, Some("run.health.limited")));
         assert_eq!(judged(&limited(0)), (Health::Stalled, Some("run.health.stalled")), "the wait is over");
     }
@@ -346,7 +558,7 @@ mod tests {
 
     #[test]
     fn whatever_the_facts_the_value_is_one_of_the_kind_and_its_reason_is_registered() {
-        let values = callboard_lifecycle::session::MACHINE.health;
+        let machine = &callboard_lifecycle::session::MACHINE;
         for state in SessionState::ALL {
             for liveness in [Liveness::Alive, Liveness::Dead, Liveness::Unknown] {
                 for lease_until in [None, Some(before(9)), Some(before(-9))] {
@@ -359,11 +571,114 @@ mod tests {
                             ..running()
                         };
                         let judgement = judge_session(&facts, &Thresholds::default(), NOW);
-                        assert!(values.contains(&judgement.health), "{facts:?}");
+                        assert!(machine.has_health(judgement.health), "{facts:?}");
                         assert!(judgement.reasons.iter().all(|reason| reason.check().is_ok()));
                     }
                 }
             }
         }
+    }
+
+    fn shown(facts: &SessionFacts) -> (Health, Option<&'static str>, Option<String>) {
+        let judgement = judge_session(facts, &Thresholds::default(), NOW);
+        let code = judgement.reasons.first().map(|reason| reason.code.as_str());
+        (judgement.health, code, judgement.shown)
+    }
+
+    fn seen(command: Liveness, command_hold: Option<Hold>, supervisor_hold: Option<Hold>) -> SessionFacts {
+        let presence = Presence { command, command_hold, supervisor_hold, ..Presence::default() };
+        SessionFacts { presence, ..running() }
+    }
+
+    #[test]
+    fn what_is_held_is_paused_and_a_look_outranks_the_record() {
+        let paused = |label: &str| (Health::Paused, Some("run.health.paused"), Some(label.to_owned()));
+        let alive = |hold, supervisor| seen(Liveness::Alive, hold, supervisor);
+        assert_eq!(shown(&alive(Some(Hold::Signal), None)), paused("Paused (stop signal)"));
+        assert_eq!(shown(&alive(Some(Hold::Freezer), None)), paused("Paused (frozen)"));
+        assert_eq!(shown(&alive(Some(Hold::Signal), Some(Hold::Signal))), paused("Paused (stop signal)"));
+        let at = Some(before(9));
+        let held = Some(Since { what: Some(Hold::Suspended), at });
+        let suspended = SessionFacts { held: held.clone(), ..alive(Some(Hold::Signal), Some(Hold::Signal)) };
+        assert_eq!(shown(&suspended), paused("Paused (suspended)"));
+        assert_eq!(hold(&suspended).and_then(|hold| hold.at), at);
+        let unseen = SessionFacts { held: held.clone(), ..seen(Liveness::Unknown, None, None) };
+        assert_eq!(shown(&unseen), paused("Paused (suspended)"));
+        let goes_on = SessionFacts { held, ..alive(None, None) };
+        assert_eq!(shown(&goes_on), (Health::Running, None, None), "it was continued a moment ago");
+    }
+
+    #[test]
+    fn a_stopped_supervisor_hides_neither_a_dead_command_nor_a_living_one() {
+        let stopped = |command| shown(&seen(command, None, Some(Hold::Signal)));
+        let degraded =
+            |label: &str| (Health::Degraded, Some("run.health.supervisor_stopped"), Some(label.to_owned()));
+        assert_eq!(stopped(Liveness::Dead), degraded("Exited, supervisor stopped"));
+        assert_eq!(stopped(Liveness::Alive), degraded("Supervisor stopped"));
+    }
+
+    #[test]
+    fn a_dead_supervisor_with_living_processes_is_unsupervised() {
+        let dead = |command, members| {
+            let presence = Presence { command, members, ..Presence::default() };
+            shown(&SessionFacts { liveness: Liveness::Dead, presence, ..running() })
+        };
+        let unsupervised =
+            |label: &str| (Health::ProcessDead, Some("run.health.unsupervised"), Some(label.to_owned()));
+        assert_eq!(dead(Liveness::Alive, None), unsupervised("Unsupervised (1 alive)"));
+        assert_eq!(dead(Liveness::Alive, Some(3)), unsupervised("Unsupervised (3 alive)"));
+        assert_eq!(dead(Liveness::Dead, Some(2)), unsupervised("Unsupervised (2 alive)"));
+        let gone = (Health::ProcessDead, Some("run.health.process_dead"), None);
+        assert_eq!(dead(Liveness::Dead, Some(0)), gone);
+    }
+
+    #[test]
+    fn an_ended_run_whose_process_lives_is_told() {
+        let ended = |command, members, kill_unconfirmed| {
+            let presence = Presence { command, members, ..Presence::default() };
+            let state = SessionState::Cancelled;
+            shown(&SessionFacts { state, presence, kill_unconfirmed, liveness: Liveness::Dead, ..running() })
+        };
+        let degraded = |code, label: &str| (Health::Degraded, Some(code), Some(label.to_owned()));
+        let after = "run.health.alive_after_end";
+        assert_eq!(ended(Liveness::Alive, None, false), degraded(after, "Still alive"));
+        let unconfirmed = "run.health.kill_unconfirmed";
+        let one = degraded(unconfirmed, "Kill unconfirmed (1 alive)");
+        assert_eq!(ended(Liveness::Alive, Some(1), true), one);
+        assert_eq!(ended(Liveness::Unknown, None, true), one, "recorded, and not to be seen from here");
+        assert_eq!(ended(Liveness::Dead, Some(0), true), (Health::Ok, Some(unconfirmed), None), "gone since");
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_unknown_and_neither_dead_nor_stalled() {
+        for vantage in [Vantage::OtherPidNamespace, Vantage::OtherTimeNamespace, Vantage::OtherMachine] {
+            for state in [SessionState::Pending, SessionState::Running] {
+                let presence = Presence { vantage, ..Presence::default() };
+                let hidden = SessionFacts { state, presence, liveness: Liveness::Unknown, ..running() };
+                assert_eq!(judged(&hidden), (Health::Unknown, Some("run.health.unknown")), "{vantage:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_clone_of_the_machine_that_vouches_for_its_run_is_not_taken_for_an_earlier_boot() {
+        let presence = Presence { vantage: Vantage::Restarted, ..Presence::default() };
+        let restarted = SessionFacts { liveness: Liveness::Dead, presence, ..running() };
+        assert_eq!(judged(&restarted).0, Health::ProcessDead);
+        let vouched = SessionFacts { lease_until: Some(before(-30)), ..restarted };
+        assert_eq!(judged(&vouched), (Health::Running, None));
+    }
+
+    #[test]
+    fn retrying_and_looping_are_said_and_silence_after_the_exit_is_nobodys() {
+        let retrying = SessionFacts { retrying: Some((9, Some("401".to_owned()))), ..running() };
+        let label = Some("Retrying (9, 401)".to_owned());
+        assert_eq!(shown(&retrying), (Health::Degraded, Some("run.health.retrying"), label));
+        let looping = SessionFacts { looping: Some(253), ..running() };
+        let label = Some("Looping (253 steps)".to_owned());
+        assert_eq!(shown(&looping), (Health::Degraded, Some("run.health.looping"), label));
+        let exited = Some(since("exited with 0".to_owned()));
+        let draining = SessionFacts { exited, last_activity_at: Some(before(90_000)), ..running() };
+        assert_eq!(judged(&draining), (Health::Running, None));
     }
 }

@@ -7,7 +7,7 @@ machine! {
     /// One supervised execution of one agent command, shown as a run.
     Session "ses" as "run" with "run" reasons;
     nature Ending;
-    health [Ok, Running, Idle, Degraded, Stalled, ProcessDead, Orphaned, Disconnected, Unknown];
+    health [Ok, Running, Idle, Degraded, Stalled, ProcessDead, Orphaned, Disconnected, Unknown] and [Paused];
     delivery [Passed, Partial, Missing, Invalid, NotExpected];
 
     states SessionState is "session state" in "session" {
@@ -63,12 +63,12 @@ machine! {
         Pending => Cancelled on [StopAsked]      by [Supervisor, System] because ["run.cancelled.*"] shown by [ToolResult, HumanAssertion];
         Pending => Cancelled on [EndedByHand]    by [Operator]   because ["run.cancelled.*", "system.health.*"] shown by [HumanAssertion];
 
-        Running => Completed on [ExitedClean]    by [Supervisor] because ["run.completed.*"] shown by [ToolResult];
-        Running => Failed    on [ExitedDirty]    by [Supervisor] because ["run.failed.*"] shown by [ToolResult];
+        Running => Completed on [ExitedClean]    by [Supervisor, System] because ["run.completed.*"] shown by [ToolResult];
+        Running => Failed    on [ExitedDirty]    by [Supervisor, System] because ["run.failed.*"] shown by [ToolResult];
         Running => Failed    on [ContractBroken] by [Supervisor] because ["run.failed.missing_artifact", "run.failed.invalid_artifact"] shown by [Artifact];
         Running => Failed    on [EndedByHand]    by [Operator]   because ["run.failed.*", "system.health.*"] shown by [HumanAssertion];
-        Running => TimedOut  on [DeadlineReached] by [Supervisor] because ["run.timed_out.*"] shown by [ToolResult];
-        Running => Aborted   on [Interrupted]    by [Supervisor] because ["run.aborted.*"] shown by [ToolResult];
+        Running => TimedOut  on [DeadlineReached] by [Supervisor, System] because ["run.timed_out.*"] shown by [ToolResult];
+        Running => Aborted   on [Interrupted]    by [Supervisor, System] because ["run.aborted.*"] shown by [ToolResult];
         Running => Aborted   on [Reaped]         by [System]     because ["system.health.*"] shown by [ToolResult];
         Running => Aborted   on [EndedByHand]    by [Operator]   because ["run.aborted.*", "system.health.*"] shown by [HumanAssertion];
         Running => Cancelled on [StopAsked]      by [Supervisor, System] because ["run.cancelled.*"] shown by [ToolResult, HumanAssertion];
@@ -115,6 +115,14 @@ machine! {
         "run.health.erroring": "Alive, and failing again and again.";
         "run.health.waiting": "Alive, and waiting for a person to answer.";
         "run.health.limited": "Alive, and waiting until its provider's limit is over.";
+        "run.health.retrying": "Alive, and trying again after failures.";
+        "run.health.looping": "Alive, and repeating itself without a change.";
+        "run.health.paused": "Alive, and held by a signal or a frozen control group.";
+        "run.health.unsupervised": "The supervisor is gone, and processes of the run are alive.";
+        "run.health.supervisor_stopped": "The supervisor is held, so nobody watches the command.";
+        "run.health.kill_unconfirmed": "Processes of the run are alive although they were killed.";
+        "run.health.alive_after_end": "The log says that it ended, and its process is alive.";
+        "run.health.later_end": "The log says that it ended, and its command ended later.";
         "run.health.leftovers" was ["session.zombie.stale_locks"]: "It ended and left locks or processes behind.";
         "run.health.disconnected": "Its host has not renewed its lease.";
         "run.health.unknown": "Nothing that was recorded tells whether it is alive.";

@@ -28,6 +28,9 @@ pub struct Description {
     pub edges: Vec<Edge>,
     /// The health values of this kind.
     pub health: &'static [Health],
+    /// Further health values of this kind, which programs that rely on `health` need not know.
+    #[serde(skip_serializing_if = "<[Health]>::is_empty")]
+    pub health_also: &'static [Health],
     /// The delivery values of this kind.
     pub delivery: &'static [Delivery],
     /// The states an operator may move an entity to.
@@ -145,6 +148,7 @@ pub fn describe(machine: &Machine) -> Description {
         terminal: machine.ends.iter().map(name).collect(),
         edges: edges(machine, |row| !row.desk),
         health: machine.health,
+        health_also: machine.health_also,
         delivery: machine.delivery,
         admin_targets: machine.admin_targets().into_iter().map(name).collect(),
         also: also(machine),

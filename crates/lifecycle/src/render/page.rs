@@ -6,6 +6,7 @@
 use super::description::{Description, Meaning, RowDescription, StateDescription, describe};
 use super::markdown::{Markdown, capitalised, code, codes};
 use super::mermaid::mermaid;
+use crate::axes::Health;
 use crate::fact::FACTS;
 use crate::machine::{Machine, Nature};
 use crate::reason::ReasonDef;
@@ -23,7 +24,8 @@ pub fn page(machine: &Machine) -> String {
     required_facts(&mut page, &all);
     reasons(&mut page, machine);
     old_names(&mut page, &all);
-    judged(&mut page, "Health", "Is the runtime okay?", all.health);
+    let health: Vec<Health> = all.health.iter().chain(all.health_also).copied().collect();
+    judged(&mut page, "Health", "Is the runtime okay?", &health);
     judged(&mut page, "Delivery", "Did it produce what it promised?", all.delivery);
     for (name, words) in machine.vocabularies {
         page.heading(&capitalised(&name.replace('_', " ")));
@@ -179,7 +181,7 @@ mod tests {
             assert_eq!(rows(&page, "Triggers").len(), machine.triggers.len(), "{}", machine.kind);
             assert_eq!(rows(&page, "Reasons").len(), machine.reasons.len(), "{}", machine.kind);
             for (heading, count) in [
-                ("Health", machine.health.len()),
+                ("Health", machine.health.len() + machine.health_also.len()),
                 ("Delivery", machine.delivery.len()),
                 ("Old names", machine.old_states.len()),
                 ("Required facts", machine.requires.iter().map(|needs| needs.facts.len()).sum()),

@@ -7,7 +7,7 @@ use super::description::Meaning;
 use super::markdown::{Markdown, capitalised, code, codes};
 use super::page::{meanings, reasons_table, shown};
 use crate::actor::ActorClass;
-use crate::axes::{Delivery, Health};
+use crate::axes::{Delivery, Health, PhaseName};
 use crate::colour::{Colour, Token};
 use crate::evidence::Evidence;
 use crate::fact::FACTS;
@@ -49,6 +49,7 @@ pub fn vocabulary_page() -> String {
     vocabulary::<Outcome>(&mut page, "Outcome", "How an entity ended.");
     vocabulary::<Health>(&mut page, "Health", "Is the runtime okay? Judged when it is read, never stored.");
     vocabulary::<Delivery>(&mut page, "Delivery", "Did it produce what it promised?");
+    vocabulary::<PhaseName>(&mut page, "Phase", "What is a run doing while it has not ended?");
     vocabulary::<Severity>(&mut page, "Severity", "Does this need somebody?");
     vocabulary::<Tone>(&mut page, "Tone", "How the badge is coloured.");
     page.heading("Policies");

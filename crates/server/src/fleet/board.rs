@@ -233,7 +233,7 @@ pub(super) const fn is_urgent(severity: Severity) -> bool {
 #[cfg(test)]
 mod tests {
     use callboard_engine::{ProcessTable, Seen};
-    use callboard_kernel::health::{Here, Sighting};
+    use callboard_kernel::health::{Place, Sighting};
     use callboard_kernel::{
         Actor, Command, Create, EvidenceRef, Facts, Moment, Observe, Order, StateReason, Transition,
     };
@@ -309,12 +309,12 @@ mod tests {
 
     /// A host on which every supervisor records the end of its run and goes, just before somebody looks for it.
     struct Leaving<'a> {
-        here: Here,
+        here: Place,
         ledger: &'a Ledger,
     }
 
     impl ProcessTable for Leaving<'_> {
-        fn here(&self) -> &Here {
+        fn here(&self) -> &Place {
             &self.here
         }
 
@@ -328,7 +328,7 @@ mod tests {
     fn who_ends_while_they_are_looked_at_has_ended_and_is_not_dead() {
         let place = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(&place.path().join("s.db"), Options::default()).unwrap();
-        let here = Here { host: "h".to_owned(), boot: "b".to_owned() };
+        let here = Place { host: "h".to_owned(), boot: "b".to_owned(), ..Place::default() };
         let start = |number: u64| {
             let data = Facts::none()
                 .with("host", "h")

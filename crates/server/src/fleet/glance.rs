@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use callboard_engine::{Host, ProcessTable};
-use callboard_kernel::health::{Here, Sighting};
+use callboard_kernel::health::{Place, Sighting};
 
 /// How old a look may be.
 const FRESH: Duration = Duration::from_millis(500);
@@ -26,7 +26,7 @@ pub(crate) struct Glance<'a> {
 }
 
 impl ProcessTable for Glance<'_> {
-    fn here(&self) -> &Here {
+    fn here(&self) -> &Place {
         self.host.here()
     }
 
@@ -49,5 +49,13 @@ impl ProcessTable for Glance<'_> {
             looks.remove(&pid);
         }
         seen
+    }
+
+    fn is_frozen(&self, pid: u32) -> bool {
+        self.host.is_frozen(pid)
+    }
+
+    fn members(&self, marker: &str) -> Option<u32> {
+        self.host.members(marker)
     }
 }

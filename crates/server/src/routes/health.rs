@@ -98,6 +98,7 @@ impl Runs {
                 | Health::Blocked
                 | Health::Misfired
                 | Health::Due
+                | Health::Paused
                 | Health::Unknown,
             )
             | None => {}

@@ -56,6 +56,7 @@ pub(crate) struct OneView {
 pub(crate) struct NormalizedState {
     lifecycle: Option<String>,
     outcome: Option<String>,
+    phase: Option<Phase>,
     health: Option<String>,
     delivery: Option<String>,
     severity: String,
@@ -64,6 +65,19 @@ pub(crate) struct NormalizedState {
     evaluated_at: String,
     policy_version: String,
     source: String,
+}
+
+/// What a run is doing while it has not ended.
+#[derive(ToSchema)]
+pub(crate) struct Phase {
+    #[schema(example = "stopping")]
+    name: String,
+    /// Since when, where that is known.
+    since: Option<String>,
+    /// Who asked for a stop, or what holds the process.
+    by: Option<String>,
+    /// More about it, in words.
+    detail: Option<String>,
 }
 
 /// Why, with what shows it.

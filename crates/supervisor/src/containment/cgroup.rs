@@ -3,6 +3,7 @@
 //! Invariant: the directory is called `callboard-MARKER`, so that it is found again after our own death; it is removed only
 //! when nobody is in it. The child may have made groups of its own inside, so everything here goes down into them.
 
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -187,6 +188,19 @@ pub(crate) fn find(marker: &str) -> Vec<Group> {
         }
     }
     groups
+}
+
+/// The members of the groups of every run on this host, by its marker.
+pub(crate) fn group_members() -> HashMap<String, HashSet<u32>> {
+    let mut found: HashMap<String, HashSet<u32>> = HashMap::new();
+    let Some(root) = &hierarchies().unified_root else { return found };
+    each(root, &mut |directory| {
+        let marker = directory.file_name().and_then(|name| name.to_str()?.strip_prefix(PREFIX));
+        if let (Some(marker), Ok(group)) = (marker, Group::open(directory.to_owned())) {
+            found.entry(marker.to_owned()).or_default().extend(group.members());
+        }
+    });
+    found
 }
 
 /// Visits a directory of groups and all below it.

@@ -2,7 +2,7 @@
 //!
 //! Invariant: paths are read once; a process that is moved later makes its groups where it was before.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
 /// The mounted hierarchies.
@@ -14,6 +14,9 @@ pub(super) struct Hierarchies {
     pub(super) unified_root: Option<PathBuf>,
     /// A controller of version 1 and our own group in its hierarchy.
     pub(super) legacy: Vec<(String, PathBuf)>,
+    /// What is mounted where, of version 2 and of the freezer of version 1: the root of the mount, and its path.
+    unified_mount: Option<(String, PathBuf)>,
+    freezer_mount: Option<(String, PathBuf)>,
 }
 
 impl Hierarchies {
@@ -46,8 +49,12 @@ pub(super) fn read(mounts: &str, own: &str) -> Hierarchies {
             "cgroup2" if found.unified.is_none() => {
                 found.unified = place(own, "", root, point);
                 found.unified_root = Some(PathBuf::from(point));
+                found.unified_mount = Some((root.to_owned(), PathBuf::from(point)));
             }
             "cgroup" => {
+                if options.split(',').any(|option| option == "freezer") {
+                    found.freezer_mount = Some((root.to_owned(), PathBuf::from(point)));
+                }
                 for controller in ["memory", "pids", "cpu"] {
                     if options.split(',').any(|option| option == controller)
                         && let Some(path) = place(own, controller, root, point)
@@ -62,13 +69,31 @@ pub(super) fn read(mounts: &str, own: &str) -> Hierarchies {
     found
 }
 
-/// Our own group, as a path below the mount; the empty controller is version 2.
-fn place(own: &str, controller: &str, root: &str, point: &str) -> Option<PathBuf> {
-    let path = own.lines().find_map(|line| {
+/// The groups of a process in version 2 and in the freezer of version 1, from its `/proc/PID/cgroup`; without those that
+/// are the root, which nobody can freeze, and those that are not mounted here.
+pub(crate) fn groups_of(text: &str) -> (Option<PathBuf>, Option<PathBuf>) {
+    let below = |mount: &Option<(String, PathBuf)>, controller| {
+        let (root, point) = mount.as_ref()?;
+        let path = Path::new(path_in(text, controller)?).strip_prefix(root).ok()?;
+        let is_root = path.as_os_str().is_empty();
+        let is_outside = path.components().any(|part| part == Component::ParentDir);
+        (!is_root && !is_outside).then(|| point.join(path))
+    };
+    let hierarchies = hierarchies();
+    (below(&hierarchies.unified_mount, ""), below(&hierarchies.freezer_mount, "freezer"))
+}
+
+fn path_in<'a>(text: &'a str, controller: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| {
         let mut fields = line.splitn(3, ':').skip(1);
         let (controllers, path) = (fields.next()?, fields.next()?);
         controllers.split(',').any(|name| name == controller).then_some(path)
-    })?;
+    })
+}
+
+/// Our own group, as a path below the mount; the empty controller is version 2.
+fn place(own: &str, controller: &str, root: &str, point: &str) -> Option<PathBuf> {
+    let path = path_in(own, controller)?;
     let below = Path::new(path).strip_prefix(root).unwrap_or_else(|_| Path::new(""));
     Some(Path::new(point).join(below))
 }

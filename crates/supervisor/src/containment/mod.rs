@@ -19,6 +19,7 @@ mod tree;
 
 pub use account::{Containment, Force, Rung, probe};
 pub(crate) use account::{Held, hold};
-pub(crate) use cgroup::{Group, find};
+pub(crate) use cgroup::{Group, find, group_members};
+pub(crate) use hierarchy::groups_of;
 pub use leave::leave_runs;
-pub(crate) use tree::{Roots, Tree, carries};
+pub(crate) use tree::{Roots, Tree, carries, markers};

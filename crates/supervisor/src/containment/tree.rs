@@ -192,7 +192,7 @@ fn has_left(stat: &Stat, marker: &str) -> bool {
 }
 
 /// The markers in the environment of a process, joined by colons.
-fn markers(pid: u32) -> Option<Vec<u8>> {
+pub(crate) fn markers(pid: u32) -> Option<Vec<u8>> {
     let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
     let mut entries = environment.split(|byte| *byte == 0);
     entries.find_map(|entry| {

@@ -1,18 +1,31 @@
 //! Who a process is, so that it can be asked later whether it is still there.
+//!
+//! Invariant: a process is called gone only by who can see it: in its own PID namespace, where start times count from the
+//! same moment, through a process table that can be read.
 
+use std::os::unix::fs::MetadataExt;
 use std::sync::OnceLock;
 use std::{fs, io};
 
+use rustix::process::Pid;
+
 use super::Stat;
+use super::freezer::is_frozen;
 use crate::mutant;
 
-/// One process and no other, on any host, after any number of boots.
+/// One process and no other, on any machine, in any namespace, after any number of boots.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Identity {
-    /// The name of the host.
+    /// The name of the host, which may change.
     pub host: String,
-    /// The boot of the host.
+    /// The id of the machine, which does not.
+    pub machine: Option<String>,
+    /// The boot of its kernel.
     pub boot: String,
+    /// The PID namespace that the pid belongs to.
+    pub pid_ns: Option<u64>,
+    /// The time namespace that the start time belongs to.
+    pub time_ns: Option<u64>,
     /// The pid, which the kernel gives out again.
     pub pid: u32,
     /// When it began, in clock ticks since the boot.
@@ -32,8 +45,34 @@ pub enum Sighting {
     Gone,
     /// It lived before the last boot, so it is gone.
     OtherBoot,
-    /// It lives on another host, which cannot be seen from here.
+    /// It lives on another machine, which cannot be seen from here.
     OtherHost,
+    /// It lives in another PID namespace, which cannot be seen from here.
+    OtherPidNamespace,
+    /// It lives in another time namespace, so its start time cannot be compared.
+    OtherTimeNamespace,
+}
+
+/// What holds a process that is there and does not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// A signal stopped it.
+    Signal,
+    /// A debugger stopped it.
+    Tracer,
+    /// Its control group is frozen.
+    Freezer,
+}
+
+/// What the process table says of a pid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Glance {
+    /// When the process began, in clock ticks since the boot.
+    pub started_ticks: u64,
+    /// It has ended, and its parent has not asked how.
+    pub is_zombie: bool,
+    /// What holds it; a frozen control group is not among it, [`is_held_by_freezer`] tells that.
+    pub hold: Option<Hold>,
 }
 
 /// This very process.
@@ -43,27 +82,38 @@ pub fn this() -> io::Result<Identity> {
 
 /// The process with this pid, if there is one.
 pub fn of(pid: u32) -> io::Result<Option<Identity>> {
-    let (host, boot) = here()?;
-    Ok(Stat::read(pid).map(|stat| Identity {
-        host: host.to_owned(),
-        boot: boot.to_owned(),
-        pid,
+    let here = here()?;
+    Ok(Stat::find(pid)?.map(|stat| Identity { pid, started_ticks: stat.started_ticks, ..here.clone() }))
+}
+
+/// What the process table says of a pid; an error if it cannot be told.
+pub fn glance(pid: u32) -> io::Result<Option<Glance>> {
+    here()?;
+    Ok(Stat::find(pid)?.map(|stat| Glance {
         started_ticks: stat.started_ticks,
+        is_zombie: stat.is_zombie(),
+        hold: match stat.state {
+            'T' => Some(Hold::Signal),
+            't' => Some(Hold::Tracer),
+            _ => None,
+        },
     }))
+}
+
+/// Is the control group of a process frozen, or one above it?
+#[must_use]
+pub fn is_held_by_freezer(pid: u32) -> bool {
+    is_frozen(pid)
 }
 
 /// What became of a process.
 pub fn look(identity: &Identity) -> io::Result<Sighting> {
-    let (host, boot) = here()?;
-    if identity.host != host {
-        return Ok(Sighting::OtherHost);
-    }
-    if identity.boot != boot {
-        return Ok(Sighting::OtherBoot);
+    if let Some(elsewhere) = elsewhere(identity, here()?) {
+        return Ok(elsewhere);
     }
     let is_other =
         |stat: &Stat| stat.started_ticks != identity.started_ticks && !mutant::removed("start_time");
-    Ok(match Stat::read(identity.pid) {
+    Ok(match Stat::find(identity.pid)? {
         Some(stat) if is_other(&stat) => Sighting::Gone,
         Some(stat) if stat.is_zombie() => Sighting::Zombie,
         Some(Stat { state: 'T' | 't', .. }) => Sighting::Stopped,
@@ -72,16 +122,66 @@ pub fn look(identity: &Identity) -> io::Result<Sighting> {
     })
 }
 
-/// The name of this host and the id of its boot; neither changes while we live.
-fn here() -> io::Result<(&'static str, &'static str)> {
-    static HERE: OnceLock<(String, String)> = OnceLock::new();
-    if let Some((host, boot)) = HERE.get() {
-        return Ok((host, boot));
+/// Why a process is not in the process table of this place, whatever that shows.
+fn elsewhere(its: &Identity, here: &Identity) -> Option<Sighting> {
+    if its.boot != here.boot {
+        let is_same_machine = match (&its.machine, &here.machine) {
+            (Some(its), Some(ours)) => its == ours,
+            (Some(_), None) | (None, _) => its.host == here.host,
+        };
+        return Some(if is_same_machine { Sighting::OtherBoot } else { Sighting::OtherHost });
+    }
+    match (its.pid_ns, here.pid_ns) {
+        (Some(its), Some(ours)) if its == ours => {}
+        (Some(_), _) => return Some(Sighting::OtherPidNamespace),
+        // An old record does not say; a container has another host name at least.
+        (None, _) if its.host == here.host => {}
+        (None, _) => return Some(Sighting::OtherHost),
+    }
+    match (its.time_ns, here.time_ns) {
+        (Some(its), Some(ours)) if its != ours => Some(Sighting::OtherTimeNamespace),
+        (Some(_) | None, _) => None,
+    }
+}
+
+/// This place, as the identity of nobody; it does not change while we live, but for the name of the host.
+fn here() -> io::Result<&'static Identity> {
+    static HERE: OnceLock<Identity> = OnceLock::new();
+    if let Some(here) = HERE.get() {
+        return Ok(here);
+    }
+    // The process table of another PID namespace has other processes under our pids.
+    if fs::read_link("/proc/self")?.to_str() != Some(&std::process::id().to_string()) {
+        return Err(io::Error::other("/proc belongs to another PID namespace"));
     }
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned();
-    let (host, boot) = HERE.get_or_init(|| (host, boot));
-    Ok((host, boot))
+    let namespace = |name: &str| fs::metadata(format!("/proc/self/ns/{name}")).ok().map(|file| file.ino());
+    let here = Identity {
+        machine: Some(machine_id().unwrap_or_else(|| host.clone())),
+        host,
+        boot: fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned(),
+        pid_ns: namespace("pid"),
+        time_ns: namespace("time"),
+        pid: 0,
+        started_ticks: 0,
+    };
+    Ok(HERE.get_or_init(|| here))
+}
+
+/// The id of this machine, where it has one.
+fn machine_id() -> Option<String> {
+    ["/etc/machine-id", "/var/lib/dbus/machine-id"].into_iter().find_map(|path| {
+        let text = fs::read_to_string(path).ok()?;
+        let id = text.trim();
+        // The words that stand there before the first boot is over.
+        (!id.is_empty() && id != "uninitialized").then(|| id.to_owned())
+    })
+}
+
+/// Is there a process with this pid, whether or not the process table shows it?
+pub(super) fn is_taken(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    pid.is_some_and(|pid| !matches!(rustix::process::test_kill_process(pid), Err(rustix::io::Errno::SRCH)))
 }
 
 #[cfg(test)]
@@ -91,12 +191,24 @@ mod tests {
     #[test]
     fn this_process_is_alive_and_its_namesakes_are_not() {
         let own = this().unwrap();
-        assert_eq!(look(&own).unwrap(), Sighting::Alive);
-        let later = Identity { started_ticks: own.started_ticks + 1, ..own.clone() };
-        assert_eq!(look(&later).unwrap(), Sighting::Gone);
-        let earlier = Identity { boot: "another".to_owned(), ..own.clone() };
-        assert_eq!(look(&earlier).unwrap(), Sighting::OtherBoot);
-        let elsewhere = Identity { host: "another".to_owned(), ..own };
-        assert_eq!(look(&elsewhere).unwrap(), Sighting::OtherHost);
+        let seen = |change: &dyn Fn(&mut Identity)| {
+            let mut other = own.clone();
+            change(&mut other);
+            look(&other).unwrap()
+        };
+        assert_eq!(seen(&|_| {}), Sighting::Alive);
+        assert_eq!(seen(&|other| other.started_ticks += 1), Sighting::Gone);
+        assert_eq!(seen(&|other| other.boot = "another".to_owned()), Sighting::OtherBoot);
+        assert_eq!(seen(&|other| other.host = "renamed".to_owned()), Sighting::Alive);
+        assert_eq!(seen(&|other| other.pid_ns = Some(1)), Sighting::OtherPidNamespace);
+        assert_eq!(seen(&|other| other.time_ns = Some(1)), Sighting::OtherTimeNamespace);
+        let elsewhere = |other: &mut Identity| {
+            (other.machine, other.boot) = (Some("another".to_owned()), "another".to_owned());
+        };
+        assert_eq!(seen(&elsewhere), Sighting::OtherHost);
+        let old = |other: &mut Identity| {
+            (other.machine, other.pid_ns, other.host) = (None, None, "another".to_owned());
+        };
+        assert_eq!(seen(&old), Sighting::OtherHost, "a record of an older release");
     }
 }

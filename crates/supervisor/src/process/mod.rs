@@ -1,15 +1,19 @@
 //! Processes by identity: who is who, who belongs together, and signals that never reach a stranger.
 //!
-//! Invariant: a pid alone names nobody, since the kernel gives it out again. A process is (host, boot, pid, start
-//! time), and a signal goes through a pidfd whose start time was read again after it was opened.
+//! Invariant: a pid alone names nobody, since the kernel gives it out again and every PID namespace counts its own. A
+//! process is (boot, PID namespace, pid, start time), and a signal goes through a pidfd whose start time was read again
+//! after it was opened.
 
+mod census;
 mod end_all;
+mod freezer;
 mod identity;
 mod signal;
 mod stat;
 
+pub use census::census;
 pub use end_all::{Ended, end_all, find_marked};
-pub use identity::{Identity, Sighting, look, of, this};
+pub use identity::{Glance, Hold, Identity, Sighting, glance, is_held_by_freezer, look, of, this};
 pub(crate) use signal::{Mark, send};
 pub use signal::{Sent, signal};
 pub(crate) use stat::{Stat, all};

@@ -38,6 +38,12 @@ pub fn signal(identity: &Identity, number: i32) -> io::Result<Sent> {
         Sighting::OtherHost => {
             return Err(io::Error::other(format!("the process is on the host {}", identity.host)));
         }
+        Sighting::OtherPidNamespace => {
+            return Err(io::Error::other("the process cannot be seen from this PID namespace"));
+        }
+        Sighting::OtherTimeNamespace => {
+            return Err(io::Error::other("the process cannot be told from others in this time namespace"));
+        }
         Sighting::Alive | Sighting::Stopped | Sighting::Zombie => {}
     }
     send(Mark { pid: identity.pid, started_ticks: identity.started_ticks }, signal)

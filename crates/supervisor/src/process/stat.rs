@@ -1,7 +1,9 @@
 //! `/proc/PID/stat`, as far as it is needed.
 
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, ErrorKind, Read};
+
+use super::identity::is_taken;
 
 /// A line of the process table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +12,8 @@ pub(crate) struct Stat {
     pub(crate) state: char,
     pub(crate) parent: u32,
     pub(crate) session: u32,
+    /// How many threads it has; one that has ended has one.
+    pub(crate) threads: u32,
     /// The moment it began, in clock ticks since the boot.
     pub(crate) started_ticks: u64,
 }
@@ -20,10 +24,25 @@ const LINE_MAX: usize = 2048;
 impl Stat {
     /// Reads one process; `None` if it is not there.
     pub(crate) fn read(pid: u32) -> Option<Self> {
+        Self::find(pid).ok()?
+    }
+
+    /// The same, and an error where it cannot be told whether it is there: the process table hides it, or cannot be
+    /// read now.
+    pub(crate) fn find(pid: u32) -> io::Result<Option<Self>> {
         let mut line = [0; LINE_MAX];
         // The kernel gives the whole line to the first read.
-        let count = File::open(format!("/proc/{pid}/stat")).and_then(|mut file| file.read(&mut line)).ok()?;
-        Self::parse(pid, &line[..count])
+        match File::open(format!("/proc/{pid}/stat")).and_then(|mut file| file.read(&mut line)) {
+            Ok(count) => {
+                let parsed = Self::parse(pid, &line[..count]);
+                parsed.map(Some).ok_or_else(|| io::Error::from(ErrorKind::InvalidData))
+            }
+            Err(error) if is_gone(&error) => match is_taken(pid) {
+                false => Ok(None),
+                true => Err(io::Error::other("/proc hides the process")),
+            },
+            Err(error) => Err(error),
+        }
     }
 
     /// The name may contain anything, parentheses and line ends included, so fields count from the last one.
@@ -34,14 +53,22 @@ impl Stat {
         let state = fields.next()?.chars().next()?;
         let parent = fields.next()?.parse().ok()?;
         let session = fields.nth(1)?.parse().ok()?;
-        let started_ticks = fields.nth(15)?.parse().ok()?;
-        Some(Self { pid, state, parent, session, started_ticks })
+        let threads = fields.nth(13)?.parse().ok()?;
+        let started_ticks = fields.nth(1)?.parse().ok()?;
+        Some(Self { pid, state, parent, session, threads, started_ticks })
     }
 
-    /// It has ended; only its status waits for the parent.
+    /// It has ended; only its status waits for the parent. A process whose first thread has ended goes on with the
+    /// others.
     pub(crate) const fn is_zombie(&self) -> bool {
-        matches!(self.state, 'Z' | 'X' | 'x')
+        matches!(self.state, 'Z' | 'X' | 'x') && self.threads <= 1
     }
+}
+
+/// No process has the pid, or the one that had it is gone since the file was opened.
+fn is_gone(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::NotFound
+        || error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error())
 }
 
 /// The whole process table, as far as it can be read.
@@ -59,10 +86,16 @@ mod tests {
 
     #[test]
     fn a_hostile_name_moves_no_field() {
-        let text = b"42 (a) S 1 (\n) R 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 4711 26 27\n";
+        let text = b"42 (a) S 1 (\n) R 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 2 24 4711 26 27\n";
         let stat = Stat::parse(42, text).unwrap();
         assert_eq!((stat.state, stat.parent, stat.session), ('R', 7, 9));
-        assert_eq!(stat.started_ticks, 4711);
+        assert_eq!((stat.threads, stat.started_ticks), (2, 4711));
+    }
+
+    #[test]
+    fn a_process_lives_on_without_its_first_thread() {
+        let stat = |threads| Stat { pid: 1, state: 'Z', parent: 1, session: 1, threads, started_ticks: 1 };
+        assert!(stat(1).is_zombie() && !stat(2).is_zombie());
     }
 
     #[test]
