@@ -18,8 +18,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use crate::advice;
 use crate::style::{ERROR, LEAD, paint};
 
-/// How a process ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How a process ends. Two exits are the same if a shell sees the same code, whatever the code means here.
+#[derive(Clone, Copy, Debug, Eq)]
 pub(crate) struct Exit {
     /// What a shell sees.
     pub(crate) code: u8,
@@ -64,10 +64,21 @@ impl Exit {
         Self { code, meaning: "as the run ended" }
     }
 
+    /// The exit of two things that were both waited for: that of the first which did not end with 0.
+    pub(crate) const fn and(self, next: Self) -> Self {
+        if self.code == Self::DONE.code { next } else { self }
+    }
+
     /// The list for the help text.
     pub(crate) fn list() -> String {
         let line = |exit: &Self| format!("\n  {:>3}  {}", exit.code, exit.meaning);
         format!("Exit codes:{}", Self::ALL.iter().map(line).collect::<String>())
+    }
+}
+
+impl PartialEq for Exit {
+    fn eq(&self, other: &Self) -> bool {
+        self.code == other.code
     }
 }
 
@@ -438,6 +449,18 @@ mod tests {
         assert_eq!(Error::NoRecord { seq: 7, head: 3 }.exit(), Exit::NOT_FOUND);
         let missing = io::Error::from(io::ErrorKind::NotFound);
         assert_eq!(Error::Input(PathBuf::from("x.jsonl"), missing).exit(), Exit::NOT_FOUND);
+    }
+
+    #[test]
+    fn a_failure_is_never_hidden_by_a_success_before_or_after_it() {
+        let codes = [0, 1, 3, 124, 130, 143, 255];
+        for first in codes {
+            for second in codes {
+                let both = Exit::DONE.and(Exit::of_run(first)).and(Exit::of_run(second));
+                assert_eq!(both.code, if first == 0 { second } else { first }, "{first} and {second}");
+            }
+        }
+        assert_eq!(Exit::of_run(0), Exit::DONE);
     }
 
     #[test]

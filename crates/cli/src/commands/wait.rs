@@ -1,8 +1,9 @@
 //! `callboard wait`: waits until runs have ended, and ends as they did.
 //!
-//! Invariant: the exit code of one run is the run's own; of several it is that of the first that did not end well.
+//! Invariant: the exit code of one run is the run's own; of several it is that of the first, in the order they were named,
+//! that did not end with 0. So it is 0 only if all of them ended with 0.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use callboard_engine::{Host, Sight, evaluate};
 use clap::Args;
@@ -17,14 +18,14 @@ use crate::{clock, closing, waiting};
 
 /// Wait until runs have ended, and end as they did.
 ///
-/// The exit code is the run's own; of several runs, that of the first that did not end well. 124 if --timeout was
-/// reached first.
+/// The exit code is the run's own; of several runs, that of the first, in the order they are named, that did not end
+/// with 0. It is 0 only if all of them ended with 0, and 124 if one had not ended when --timeout was reached.
 #[derive(Args, Debug)]
 pub(crate) struct WaitArgs {
     /// Their ids, or as much of each as tells it apart.
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
-    /// Wait no longer than this.
+    /// Wait no longer than this for all of them together.
     #[arg(long, value_name = "SPAN", value_parser = Reading(span))]
     timeout: Option<Duration>,
     /// One JSON object a run, as `inspect --json` shows it.
@@ -38,11 +39,14 @@ impl WaitArgs {
         let ledger = store.open_existing()?;
         let ids = self.ids.iter().map(|typed| ids::find(&ledger, typed)).collect::<Result<Vec<_>, _>>()?;
         let (short, host) = (Short::among(ids.iter().copied()), Host::this());
-        let mut exit = Exit::DONE;
+        let deadline = self.timeout.map(|timeout| Instant::now() + timeout);
+        let (mut exit, mut is_late) = (Exit::DONE, false);
         for id in ids {
-            let Some(stored) = waiting::until_ended(&ledger, id, self.timeout)? else {
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            let Some(stored) = waiting::until_ended(&ledger, id, left)? else {
                 screen.print(&format!("{} has not ended\n", short.of(id)))?;
-                return Ok(Exit::TIMED_OUT);
+                is_late = true;
+                continue;
             };
             let view = evaluate(&stored, &Sight::present(clock::now(), &host));
             if self.json {
@@ -50,8 +54,8 @@ impl WaitArgs {
             } else {
                 screen.print(&(closing::line(&view, &short.of(id)) + "\n"))?;
             }
-            exit = if exit == Exit::DONE { closing::exit(&view) } else { exit };
+            exit = exit.and(closing::exit(&view));
         }
-        Ok(exit)
+        Ok(if is_late { Exit::TIMED_OUT } else { exit })
     }
 }

@@ -33,3 +33,4 @@ mod shelf;
 mod starting;
 mod streams;
 mod terminal;
+mod waits;
