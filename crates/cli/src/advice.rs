@@ -7,6 +7,8 @@ use callboard_ledger::{ArchiveError, Fault, OpenError, ReadError};
 use callboard_server::{KeyError, ServeError};
 
 const BUSY: &str = "try again, or look for the program that holds it";
+const REPLACED: &str = "bring the file back that was there before; or end the programs that have it open, move the \
+                        files that end in -wal and -shm away, and try again";
 const CHECK: &str = "callboard store check says what is damaged; a backup can be opened with --store";
 
 /// After a store did not open.
@@ -17,6 +19,10 @@ pub(crate) fn on_opening(error: &OpenError) -> &'static str {
         "use the newer callboard that wrote it, or name another store: --store PATH"
     } else if matches!(error, OpenError::OldSqlite { .. }) {
         "build callboard with the SQLite that comes with it"
+    } else if matches!(error, OpenError::Replaced { .. }) {
+        REPLACED
+    } else if matches!(error, OpenError::Missing { .. }) {
+        "bring the store back to where it was, or name another one: --store PATH"
     } else {
         "name a store that can be read and written: --store PATH"
     }
@@ -30,6 +36,8 @@ pub(crate) fn on_asking(error: &ReadError) -> &'static str {
         instead
     } else if matches!(error, ReadError::Segment { .. }) {
         "bring the file back to where it was, or say where it is: callboard store restore FILE"
+    } else if matches!(error, ReadError::Replaced(_)) {
+        REPLACED
     } else if error.is_away() {
         "look after the server or the way to it, then ask again"
     } else {
@@ -60,6 +68,8 @@ pub(crate) fn on_writing(fault: &Fault) -> &'static str {
         "make space on the disk, then send it again"
     } else if matches!(fault, Fault::Unknown(_)) {
         "look with callboard events whether it is there before sending it again"
+    } else if matches!(fault, Fault::Replaced(_)) {
+        REPLACED
     } else if matches!(fault, Fault::Corrupt(_)) {
         CHECK
     } else {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use callboard_kernel::{Axes, Context, Decision, EntityId, Event, EventType, Moment, Value, decide};
 use callboard_lifecycle::{Delivery, PolicyVersion, Severity, Words};
 
-use crate::error::{AppendError, ReadError};
+use crate::error::{AppendError, Fault, ReadError};
 use crate::record::{Hash, Record};
 use crate::store::{Job, Receipt, Request, Stored};
 
@@ -17,6 +17,37 @@ pub(crate) const HOT_MAX: usize = 65_536;
 
 /// What became of one job, not to be told before the sync.
 pub(crate) type Verdict = Result<Receipt, AppendError>;
+
+/// The newest record that a writer has answered for. A log without it is not the one that was written.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Anchor(Option<(u64, Hash)>);
+
+impl Anchor {
+    pub(crate) const fn newest(&self) -> Option<(u64, Hash)> {
+        self.0
+    }
+
+    /// Takes over what is about to be answered.
+    pub(crate) fn follow(&mut self, verdicts: &[Verdict]) {
+        let told = verdicts.iter().flatten().map(|receipt| (receipt.record.seq, receipt.record.hash));
+        let newest = told.max_by_key(|(seq, _)| *seq);
+        if newest.map(|(seq, _)| seq) > self.0.map(|(seq, _)| seq) {
+            self.0 = newest;
+        }
+    }
+}
+
+/// Did the store fail for a whole batch? A record and a refusal both show that it works.
+pub(crate) fn fault_of(verdicts: &[Verdict]) -> Result<(), Fault> {
+    let mut first = None;
+    for verdict in verdicts {
+        match verdict {
+            Err(AppendError::Fault(fault)) => first = first.or(Some(fault)),
+            Ok(_) | Err(AppendError::Refused(_)) => return Ok(()),
+        }
+    }
+    first.map_or(Ok(()), |fault| Err(fault.clone()))
+}
 
 /// Where the log stands, as of the last look.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -9,9 +9,10 @@ use std::time::Instant;
 use callboard_kernel::{EntityId, Moment};
 use callboard_lifecycle::Kind;
 
+use crate::batch::Anchor;
 use crate::bell::Bell;
 use crate::checkpoint::{Checkpoint, PublicKey};
-use crate::error::ReadError;
+use crate::error::{Fault, ReadError};
 use crate::export::Legacy;
 use crate::import::{ImportError, Imported, Lines};
 use crate::record::{Hash, Record};
@@ -22,8 +23,9 @@ use crate::views::{EachRecord, Share};
 
 /// The writing side; owned by the one writer thread of the process.
 pub(crate) trait Commit: Send {
-    /// Commits what is queued, each job as if it were alone, and answers after the sync.
-    fn commit(&mut self, jobs: Vec<Job>);
+    /// Commits what is queued, each job as if it were alone, and answers after the sync. Gives back the newest
+    /// record that was answered for, or the fault that all of them met.
+    fn commit(&mut self, jobs: Vec<Job>) -> Result<Anchor, Fault>;
 }
 
 /// The reading side; shared by all callers.
@@ -85,6 +87,8 @@ pub(crate) trait Ask: Send + Sync {
     fn seals(&self) -> bool {
         true
     }
+    /// Tries whether the store can be written, by a write that changes nothing.
+    fn probe(&self) -> Result<(), ReadError>;
     /// Gives back the space that is not needed.
     fn vacuum(&self) -> Result<(), ReadError>;
     /// Takes the lines of an export in, all of them or none.

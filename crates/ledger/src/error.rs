@@ -75,6 +75,20 @@ pub enum OpenError {
         /// What the server said.
         source: Box<tokio_postgres::Error>,
     },
+    /// There is no store, and none is to be made.
+    #[error("there is no store at {path}")]
+    Missing {
+        /// Where it should be.
+        path: PathBuf,
+    },
+    /// The files at the path are not those of the store that was opened there.
+    #[error("the store is not the one that was opened: {told}")]
+    Replaced {
+        /// Where it should be.
+        path: PathBuf,
+        /// What was replaced.
+        told: String,
+    },
     /// The key that signs checkpoints cannot be read or made.
     #[error("failed to read or make the checkpoint key at {path}")]
     Key {
@@ -114,12 +128,52 @@ pub enum Fault {
     /// The sync failed and the store cannot be read back: the record may or may not be there.
     #[error("the store failed while it wrote, and cannot be read back: {0}")]
     Unknown(String),
+    /// The store at the path is not the one that was opened. Nothing more is written; what was being written may be in
+    /// the file that was opened, and is not in the one at the path.
+    #[error("the store is not the one that was opened: {0}")]
+    Replaced(String),
     /// Something in the store contradicts itself.
     #[error("the store contradicts itself: {0}")]
     Corrupt(String),
     /// The ledger was closed.
     #[error("the ledger is closed")]
     Closed,
+}
+
+/// Why a store that is open cannot be relied on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotReady {
+    /// The store at the path is not the one that was opened.
+    #[error("the store is not the one that was opened: {0}")]
+    Replaced(String),
+    /// It answers questions and takes no records.
+    #[error("the store cannot be written: {0}")]
+    Unwritable(String),
+    /// It does not answer.
+    #[error("the store does not answer: {0}")]
+    Silent(String),
+}
+
+impl NotReady {
+    pub(crate) fn of_reading(error: ReadError) -> Self {
+        if let ReadError::Replaced(told) = error { Self::Replaced(told) } else { Self::Silent(chain(&error)) }
+    }
+
+    pub(crate) fn of_writing(error: ReadError) -> Self {
+        if let ReadError::Replaced(told) = error {
+            return Self::Replaced(told);
+        }
+        Self::Unwritable(chain(&error))
+    }
+
+    /// What is the matter, without where the store is.
+    pub const fn summary(&self) -> &'static str {
+        match self {
+            Self::Replaced(_) => "the store is not the one that was opened",
+            Self::Unwritable(_) => "the store cannot be written",
+            Self::Silent(_) => "the store does not answer",
+        }
+    }
 }
 
 /// Why something could not be read.
@@ -134,6 +188,9 @@ pub enum ReadError {
     /// There is no connection to the server.
     #[error("failed to reach the server of the store")]
     Pool(#[from] deadpool_postgres::PoolError),
+    /// The store at the path is not the one that was opened.
+    #[error("the store is not the one that was opened: {0}")]
+    Replaced(String),
     /// A file beside the store could not be read or written.
     #[error("failed to reach a file of the store")]
     File(#[from] std::io::Error),

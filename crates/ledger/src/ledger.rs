@@ -12,13 +12,14 @@ use std::time::{Duration, Instant};
 use callboard_kernel::{Entity, EntityId, Moment};
 use callboard_lifecycle::Kind;
 
+use crate::batch::Anchor;
 use crate::bell::Bell;
 use crate::checkpoint::PublicKey;
 use crate::engine::{Ask, Commit};
-use crate::error::{AppendError, OpenError, ReadError};
+use crate::error::{AppendError, Fault, NotReady, OpenError, ReadError};
 use crate::fold;
 use crate::postgres;
-use crate::record::Record;
+use crate::record::{Hash, Record};
 use crate::slot::{self, Ticket};
 use crate::sqlite::{Place, Reader, Writer};
 use crate::store::{Info, Job, Listing, Page, Receipt, Request, Scope, Slice, Standing, Stored};
@@ -37,11 +38,19 @@ pub struct Options {
     /// Where the key lies that signs checkpoints. Unset, it lies beside a store that is a file; on a server nothing
     /// is signed then.
     pub key_path: Option<PathBuf>,
+    /// Is a store that is a file made if there is none?
+    pub create: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { busy_wait: Duration::from_secs(10), queue_max: 4096, batch_max: 512, key_path: None }
+        Self {
+            busy_wait: Duration::from_secs(10),
+            queue_max: 4096,
+            batch_max: 512,
+            key_path: None,
+            create: true,
+        }
     }
 }
 
@@ -55,6 +64,7 @@ struct Inside {
     writer: Mutex<Option<JoinHandle<()>>>,
     reader: Box<dyn Ask>,
     bell: Arc<Bell>,
+    health: Arc<WriteHealth>,
 }
 
 impl Ledger {
@@ -87,8 +97,9 @@ impl Ledger {
 
     fn open_place(place: Place, options: Options) -> Result<Self, OpenError> {
         let place = place.sealed_by(options.key_path.clone());
-        let (writer, presence) = Writer::new(place.clone())?;
-        Self::start(place.path.clone(), writer, Box::new(Reader::new(place, presence)), &options)
+        let place = if options.create { place } else { place.existing() };
+        let (writer, presence, pinned) = Writer::new(place.clone())?;
+        Self::start(place.path.clone(), writer, Box::new(Reader::new(place, pinned, presence)), &options)
     }
 
     fn start(
@@ -101,11 +112,13 @@ impl Ledger {
         let (queue, jobs) = sync_channel(options.queue_max);
         let bell = Arc::new(Bell::default());
         let rung = Arc::clone(&bell);
+        let health = Arc::new(WriteHealth::default());
+        let told = Arc::clone(&health);
         let thread = std::thread::Builder::new().name("ledger-writer".to_owned());
         let handle = thread
             .spawn(move || {
                 drain(&jobs, batch_max, |batch| {
-                    writer.commit(batch);
+                    told.set(writer.commit(batch));
                     rung.ring();
                 });
             })
@@ -116,6 +129,7 @@ impl Ledger {
             writer: Mutex::new(Some(handle)),
             reader,
             bell,
+            health,
         })))
     }
 
@@ -150,6 +164,27 @@ impl Ledger {
     /// Records a command, or says why not; returns after the sync.
     pub fn append(&self, request: Request) -> Result<Receipt, AppendError> {
         self.submit(request).wait()
+    }
+
+    /// Can the store be read and written, and does it hold what this process has written? If the last write failed, or none
+    /// was tried for a while, a write that changes nothing is tried. The error says why not.
+    pub fn ready(&self) -> Result<(), NotReady> {
+        let after = |seq: u64| Page { after: seq, limit: 1, scope: Scope::All };
+        match self.0.health.anchor() {
+            None => drop(self.head().map_err(NotReady::of_reading)?),
+            Some((seq, hash)) => {
+                let found = self.records(after(seq - 1)).map_err(NotReady::of_reading)?;
+                if found.first().map(|record| record.hash) != Some(hash) {
+                    return Err(NotReady::Replaced(format!("the log does not hold record {seq} any more")));
+                }
+            }
+        }
+        if self.0.health.is_trusted() {
+            return Ok(());
+        }
+        let probed = self.0.reader.probe();
+        self.0.health.probed(probed.is_ok());
+        probed.map_err(NotReady::of_writing)
     }
 
     /// The sequence number of the newest record; 0 if there is none.
@@ -280,6 +315,43 @@ impl Ledger {
     /// Where the store is: its path, or its URL without the password.
     pub fn path(&self) -> &Path {
         &self.0.path
+    }
+}
+
+/// What became of the last write.
+#[derive(Default)]
+struct WriteHealth(Mutex<LastWrite>);
+
+#[derive(Default)]
+struct LastWrite {
+    /// The newest record that was acknowledged.
+    anchor: Anchor,
+    /// When the store was last seen to take a write; nothing if it did not take the last one.
+    worked_at: Option<Instant>,
+}
+
+/// For so long a write that worked shows that the next one will.
+const TRUSTED_FOR: Duration = Duration::from_secs(5);
+
+impl WriteHealth {
+    fn set(&self, became: Result<Anchor, Fault>) {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        last.worked_at = became.is_ok().then(Instant::now);
+        last.anchor = became.unwrap_or(last.anchor);
+    }
+
+    fn probed(&self, worked: bool) {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        last.worked_at = worked.then(Instant::now);
+    }
+
+    fn anchor(&self) -> Option<(u64, Hash)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).anchor.newest()
+    }
+
+    fn is_trusted(&self) -> bool {
+        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        last.worked_at.is_some_and(|at| at.elapsed() < TRUSTED_FOR)
     }
 }
 

@@ -39,7 +39,7 @@ mod mutant;
 
 pub use archive::{ArchiveError, Archived};
 pub use checkpoint::PublicKey;
-pub use error::{AppendError, Fault, OpenError, ReadError};
+pub use error::{AppendError, Fault, NotReady, OpenError, ReadError};
 pub use export::{ExportError, Exported, Range};
 pub use import::{ImportError, Imported};
 pub use ledger::{Ledger, Options};

@@ -367,3 +367,27 @@ fn certify(cluster: &Cluster) {
         cluster.own(&place(name));
     }
 }
+
+#[test]
+fn a_server_that_comes_back_with_an_older_database_is_noticed_and_takes_nothing() {
+    let cluster = Cluster::start();
+    let url = cluster.database("live");
+    let ledger = open(&url);
+    ledger.append(request(session(1), 0, create("a"))).unwrap();
+    // The copy needs the database to itself, as a restore does.
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'live'";
+    cluster.sql("postgres", end);
+    cluster.copy("live", "older");
+    let newest = ledger.append(request(session(2), 0, create("b"))).unwrap().record.seq;
+    ledger.ready().unwrap();
+    cluster.sql("postgres", "DROP DATABASE live WITH (FORCE)");
+    cluster.sql("postgres", "ALTER DATABASE older RENAME TO live");
+    for number in 3..6 {
+        let answer = ledger.append(request(session(number), 0, create("c")));
+        assert!(matches!(answer, Err(AppendError::Fault(Fault::Replaced(_)))), "{answer:?}");
+    }
+    assert!(ledger.ready().is_err(), "it is not the store that was opened");
+    let fresh = open(&url);
+    assert_eq!(fresh.head().unwrap(), newest - 1, "nothing was written to it");
+    fresh.append(request(session(7), 0, create("d"))).unwrap();
+}

@@ -130,6 +130,13 @@ impl Problem {
         problem
     }
 
+    fn replaced(detail: impl Into<String>) -> Self {
+        let help = "nothing is recorded until the file that was opened is back at its path; to go on with the file that \
+                    is there, restart the server";
+        let title = "The store is another one";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "store_replaced", title, detail, help)
+    }
+
     pub(crate) fn internal(detail: impl Into<String>) -> Self {
         let help = "this is a fault of callboard; its server printed what it knows";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "Something broke", detail, help)
@@ -172,6 +179,9 @@ impl From<ReadError> for Problem {
         if let ReadError::Unsupported { what, instead } = error {
             return Self::unsupported(format!("this sort of store does not support {what}"), instead);
         }
+        if let ReadError::Replaced(_) = error {
+            return Self::replaced(told(&error));
+        }
         Self::unavailable(told(&error))
     }
 }
@@ -187,6 +197,9 @@ impl From<AppendError> for Problem {
 
 impl From<Fault> for Problem {
     fn from(fault: Fault) -> Self {
+        if let Fault::Replaced(_) = fault {
+            return Self::replaced(told(&fault));
+        }
         Self::unavailable(told(&fault))
     }
 }

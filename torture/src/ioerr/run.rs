@@ -161,6 +161,7 @@ impl<'a> Run<'a> {
             | Told::ReadOnly(_)
             | Told::Unknown(_)
             | Told::Busy
+            | Told::Replaced(_)
             | Told::Corrupt(_)
             | Told::Closed => {
                 self.problems.push(format!("command {at} was told {told:?}"));

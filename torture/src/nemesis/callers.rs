@@ -209,7 +209,9 @@ impl Faults {
             Fault::Busy => self.busy += 1,
             Fault::Unknown(_) => self.unknown += 1,
             Fault::NotWritten(_) => self.not_written += 1,
-            Fault::Full | Fault::ReadOnly(_) | Fault::Corrupt(_) | Fault::Closed => self.unreachable += 1,
+            Fault::Full | Fault::ReadOnly(_) | Fault::Replaced(_) | Fault::Corrupt(_) | Fault::Closed => {
+                self.unreachable += 1;
+            }
         }
     }
 }

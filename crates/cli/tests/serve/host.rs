@@ -35,13 +35,38 @@ impl Host {
         Self::start_among(words, &[])
     }
 
+    /// Starts it as a process that ignores a signal.
+    pub(crate) fn start_without_signal(signal: &str) -> Self {
+        let dir = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
+        let store = dir.path().join("store/s.db");
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", &format!("trap '' {signal}; exec \"$0\" \"$@\"")])
+            .arg(env!("CARGO_BIN_EXE_callboard"));
+        command.arg("--store").arg(&store).args([
+            "serve",
+            "--json",
+            "--listen",
+            "127.0.0.1:0",
+            "--rate",
+            "0",
+        ]);
+        command.stdin(Stdio::null()).env_remove("CALLBOARD_STORE");
+        let (server, address, login) = begin(&mut command);
+        Self::of(dir, server, address, login)
+    }
+
+    fn of(dir: tempfile::TempDir, server: Child, address: SocketAddr, login: String) -> Self {
+        let token = std::fs::read_to_string(dir.path().join("store/operator.token"));
+        let token = token.unwrap_or_else(|error| panic!("{error}")).trim().to_owned();
+        Self { dir, address, login, token, server }
+    }
+
     /// Starts it with these variables.
     pub(crate) fn start_among(words: &[&str], variables: &[(&str, String)]) -> Self {
         let dir = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
         let (server, address, login) = serve(&dir.path().join("store/s.db"), "127.0.0.1:0", words, variables);
-        let token = std::fs::read_to_string(dir.path().join("store/operator.token"));
-        let token = token.unwrap_or_else(|error| panic!("{error}")).trim().to_owned();
-        Self { dir, address, login, token, server }
+        Self::of(dir, server, address, login)
     }
 
     /// Ends the server without a word and starts it again where it was.
@@ -118,7 +143,6 @@ impl Host {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a test ends the server it starts")]
 fn serve(
     store: &Path,
     listen: &str,
@@ -126,7 +150,12 @@ fn serve(
     variables: &[(&str, String)],
 ) -> (Child, SocketAddr, String) {
     let mut command = callboard(store, &["serve", "--json", "--listen", listen]);
-    let server = command.args(words).envs(variables.iter().cloned()).stdout(Stdio::piped()).spawn();
+    begin(command.args(words).envs(variables.iter().cloned()))
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test ends the server it starts")]
+fn begin(command: &mut Command) -> (Child, SocketAddr, String) {
+    let server = command.stdout(Stdio::piped()).spawn();
     let mut server = server.unwrap_or_else(|error| panic!("{error}"));
     let Some(out) = server.stdout.take() else { panic!("no output") };
     let mut line = String::new();

@@ -9,5 +9,6 @@ mod feed;
 mod host;
 mod looks;
 mod schema;
+mod store;
 mod traces;
 mod wire;

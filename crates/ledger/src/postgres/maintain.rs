@@ -63,6 +63,13 @@ pub(super) async fn signers(client: &Client) -> Result<Vec<PublicKey>, ReadError
     rows.iter().map(|row| Ok(PublicKey(columns::hash(row, 0)?.0))).collect()
 }
 
+/// A transaction that changes nothing and takes a number, which a server that cannot write does not give.
+pub(super) async fn probe(place: &Place) -> Result<(), ReadError> {
+    let client = place.connect(Role::Writer).await?;
+    client.query_one("SELECT pg_current_xact_id()::text", &[]).await?;
+    Ok(())
+}
+
 /// The server does this by itself in time; a person may want it at once.
 pub(super) async fn vacuum(place: &Place) -> Result<(), ReadError> {
     let client = place.connect(Role::Writer).await?;

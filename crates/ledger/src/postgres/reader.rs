@@ -326,6 +326,11 @@ impl Ask for Reader {
         self.worker.start(async move { views::rebuild(&place, folded).await }).wait()
     }
 
+    fn probe(&self) -> Result<(), ReadError> {
+        let place = Arc::clone(&self.place);
+        self.worker.start(async move { maintain::probe(&place).await }).wait()
+    }
+
     fn info(&self) -> Result<Info, ReadError> {
         self.ask(maintain::info)
     }

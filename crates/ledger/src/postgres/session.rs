@@ -11,6 +11,9 @@ use super::columns::{self, Touch};
 use super::connect::{Place, Role};
 use super::trouble::SILENCE;
 use super::{schema, trouble};
+use crate::batch::Anchor;
+use crate::error::Fault;
+use crate::record::Hash;
 
 /// A connection that can write.
 pub(super) struct Session {
@@ -35,9 +38,25 @@ pub(super) struct Backend {
 }
 
 impl Session {
-    /// A session, unless the server is silent.
-    pub(super) async fn open(place: &Place) -> Result<Self, Refused> {
-        tokio::time::timeout(place.open_max(), Self::begin(place)).await.unwrap_or(Err(Refused::Silent))
+    /// A session, unless the server is silent or its log is not the one that was written.
+    pub(super) async fn open(place: &Place, anchor: Anchor) -> Result<Self, Refused> {
+        let opening = async {
+            let session = Self::begin(place).await?;
+            session.holds(place, anchor).await?;
+            Ok(session)
+        };
+        tokio::time::timeout(place.open_max(), opening).await.unwrap_or(Err(Refused::Silent))
+    }
+
+    /// Does the log have the newest record that was answered for? A server may come back with an older database.
+    async fn holds(&self, place: &Place, anchor: Anchor) -> Result<(), Refused> {
+        let Some((seq, hash)) = anchor.newest() else { return Ok(()) };
+        let rows = self.client.query(&self.hashes, &[&(seq as i64 - 1), &(seq as i64)]).await?;
+        let found = rows.first().map(|row| row.try_get::<_, &[u8]>(1)).transpose()?;
+        if found.and_then(Hash::of) == Some(hash) {
+            return Ok(());
+        }
+        Err(Refused::Replaced(format!("{}: the log does not hold record {seq} any more", place.shown())))
     }
 
     async fn begin(place: &Place) -> Result<Self, Refused> {
@@ -87,6 +106,8 @@ pub(super) enum Refused {
     Silent,
     /// The store has become another program's.
     Format(String),
+    /// The log is not the one that was written.
+    Replaced(String),
 }
 
 impl From<tokio_postgres::Error> for Refused {
@@ -101,7 +122,7 @@ impl Refused {
         match self {
             Self::Server(error) => trouble::may_come_back(error),
             Self::Silent => true,
-            Self::Format(_) => false,
+            Self::Format(_) | Self::Replaced(_) => false,
         }
     }
 
@@ -109,7 +130,14 @@ impl Refused {
         match self {
             Self::Server(error) => trouble::chain(error),
             Self::Silent => SILENCE.to_owned(),
-            Self::Format(text) => text.clone(),
+            Self::Format(text) | Self::Replaced(text) => text.clone(),
+        }
+    }
+
+    pub(super) fn fault(&self) -> Fault {
+        match self {
+            Self::Replaced(text) => Fault::Replaced(text.clone()),
+            Self::Server(_) | Self::Silent | Self::Format(_) => Fault::ReadOnly(self.text()),
         }
     }
 }

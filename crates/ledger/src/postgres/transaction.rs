@@ -34,6 +34,8 @@ pub(super) struct Memory {
     is_known: bool,
     /// Somebody else wrote between the last two looks.
     has_rivals: bool,
+    /// The highest place at which the log was seen to end.
+    highest: u64,
     /// No more entities than this are at hand.
     warmed: usize,
 }
@@ -212,6 +214,13 @@ impl Memory {
     /// Sees where the log ends; true if it is not where it was left.
     fn look(&mut self, row: &Row) -> Result<bool, ReadError> {
         let seen = columns::seen(row)?;
+        if seen.seq < self.highest {
+            let (seq, before) = (seen.seq, self.highest);
+            return Err(ReadError::Replaced(format!(
+                "the log ends at record {seq}, and it has ended at {before}"
+            )));
+        }
+        self.highest = seen.seq;
         let is_disturbed = self.is_known && seen.seq != self.standing.seen.seq;
         self.has_rivals = is_disturbed;
         if is_disturbed || !self.is_known {

@@ -27,6 +27,9 @@ pub(super) enum Trouble {
 
 pub(super) fn of(error: &ReadError) -> Trouble {
     let text = chain(error);
+    if let ReadError::Replaced(told) = error {
+        return Trouble::Fault(Fault::Replaced(told.clone()));
+    }
     let ReadError::Postgres(error) = error else { return Trouble::Statement(text) };
     if is_lost(error) {
         return Trouble::Lost(text);

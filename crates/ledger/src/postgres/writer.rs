@@ -14,7 +14,7 @@ use super::session::{Backend, Patience, Refused, Session};
 use super::transaction::{Broken, Memory};
 use super::trouble::{self, SILENCE, Trouble};
 use super::{fence, schema};
-use crate::batch::Verdict;
+use crate::batch::{Anchor, Verdict, fault_of};
 use crate::checkpoint::Seal;
 use crate::engine::Commit;
 use crate::error::{Fault, OpenError};
@@ -26,6 +26,8 @@ pub(crate) struct Writer {
     place: Place,
     seal: Option<Seal>,
     memory: Memory,
+    /// The newest record that this writer has answered for.
+    anchor: Anchor,
     session: Option<Session>,
     used_at: Instant,
     runtime: Runtime,
@@ -45,7 +47,8 @@ impl Writer {
         let seal = key.map(Seal::at).transpose()?;
         runtime.block_on(schema::open(&place, seal.as_ref().map(Seal::public_key)))?;
         let session = None;
-        Ok(Self { place, seal, memory: Memory::default(), session, used_at: Instant::now(), runtime })
+        let (memory, anchor) = (Memory::default(), Anchor::default());
+        Ok(Self { place, seal, memory, anchor, session, used_at: Instant::now(), runtime })
     }
 
     fn settle(&mut self, jobs: &[&Job], round: u32) -> Vec<Verdict> {
@@ -65,7 +68,7 @@ impl Writer {
     fn attempt(&mut self, jobs: &[&Job], round: u32) -> Result<Vec<Verdict>, Upset> {
         let mut patience = Patience::new(self.place.busy_wait);
         loop {
-            self.reach(&mut patience).map_err(|refused| Upset::Fault(Fault::ReadOnly(refused.text())))?;
+            self.reach(&mut patience).map_err(|refused| Upset::Fault(refused.fault()))?;
             let broken = match self.try_once(jobs) {
                 Ok(verdicts) => return Ok(verdicts),
                 Err(broken) => broken,
@@ -111,7 +114,7 @@ impl Writer {
         }
         self.memory.forget();
         loop {
-            let refused = match self.runtime.block_on(Session::open(&self.place)) {
+            let refused = match self.runtime.block_on(Session::open(&self.place, self.anchor)) {
                 Ok(session) => {
                     self.session = Some(session);
                     return Ok(());
@@ -200,11 +203,14 @@ fn doubt(verdict: Verdict, error: &str, again: &str) -> Verdict {
 }
 
 impl Commit for Writer {
-    fn commit(&mut self, jobs: Vec<Job>) {
+    fn commit(&mut self, jobs: Vec<Job>) -> Result<Anchor, Fault> {
         let verdicts = self.settle(&jobs.iter().collect::<Vec<_>>(), 0);
+        self.anchor.follow(&verdicts);
+        let became = fault_of(&verdicts).map(|()| self.anchor);
         for (job, verdict) in jobs.into_iter().zip(verdicts) {
             job.reply.answer(verdict);
         }
+        became
     }
 }
 

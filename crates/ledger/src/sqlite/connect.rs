@@ -29,6 +29,8 @@ mod embedded {
 pub(crate) struct Place {
     pub(crate) path: PathBuf,
     pub(super) busy_wait: Duration,
+    /// May the store be made if it is not there?
+    pub(super) may_make: bool,
     /// Where the checkpoint key lies, if it is not beside the store.
     key: Option<PathBuf>,
     /// The file system, if it is not the usual one.
@@ -41,6 +43,7 @@ impl Place {
         Self {
             path: path.to_owned(),
             busy_wait,
+            may_make: true,
             key: None,
             #[cfg(feature = "mutants")]
             vfs: None,
@@ -50,6 +53,31 @@ impl Place {
     /// The same place with its checkpoint key somewhere else.
     pub(crate) fn sealed_by(self, key: Option<PathBuf>) -> Self {
         Self { key, ..self }
+    }
+
+    /// The same place, where nothing is made if there is nothing.
+    pub(crate) fn existing(self) -> Self {
+        Self { may_make: false, ..self }
+    }
+
+    /// A file beside the store.
+    pub(super) fn beside(&self, suffix: &str) -> PathBuf {
+        let mut name = self.path.as_os_str().to_owned();
+        name.push(suffix);
+        name.into()
+    }
+
+    /// Are its files where their paths say? A file system of the fault driver keeps them elsewhere.
+    #[cfg(feature = "mutants")]
+    pub(super) const fn is_on_disk(&self) -> bool {
+        self.vfs.is_none()
+    }
+
+    /// Are its files where their paths say?
+    #[cfg(not(feature = "mutants"))]
+    #[expect(clippy::unused_self, reason = "the fault driver has stores that are not on the disk")]
+    pub(super) const fn is_on_disk(&self) -> bool {
+        true
     }
 
     /// What signs its checkpoints.
@@ -69,7 +97,7 @@ impl Place {
             return Err(OpenError::OldSqlite { found: rusqlite::version(), needed: "3.51.3" });
         }
         let fail = |source| self.database(source);
-        let mut connection = self.touch(OpenFlags::default()).map_err(fail)?;
+        let mut connection = self.touch().map_err(fail)?;
         let found = format(&connection).map_err(fail)?;
         if found > FORMAT {
             return Err(OpenError::Newer { path: self.path.clone(), found, known: FORMAT });
@@ -85,24 +113,26 @@ impl Place {
 
     /// Opens the store for reading only.
     pub(crate) fn open_reader(&self) -> Result<Connection, rusqlite::Error> {
-        let connection = self.connect(OpenFlags::default())?;
+        let connection = self.connect()?;
         connection.pragma_update(None, "query_only", true)?;
         Ok(connection)
     }
 
     /// Opens a store whose format is known to be right for writing.
     pub(super) fn open_writer(&self) -> Result<Connection, rusqlite::Error> {
-        self.connect(OpenFlags::default())
+        self.connect()
     }
 
-    fn connect(&self, flags: OpenFlags) -> Result<Connection, rusqlite::Error> {
-        let connection = self.touch(flags)?;
+    fn connect(&self) -> Result<Connection, rusqlite::Error> {
+        let connection = self.touch()?;
         configure(&connection)?;
         Ok(connection)
     }
 
     /// Opens the database and changes nothing about it.
-    fn touch(&self, flags: OpenFlags) -> Result<Connection, rusqlite::Error> {
+    fn touch(&self) -> Result<Connection, rusqlite::Error> {
+        let mut flags = OpenFlags::default();
+        flags.set(OpenFlags::SQLITE_OPEN_CREATE, self.may_make);
         #[cfg(feature = "mutants")]
         let connection = match &self.vfs {
             Some(vfs) => Connection::open_with_flags_and_vfs(&self.path, flags, vfs.as_str())?,

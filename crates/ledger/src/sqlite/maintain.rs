@@ -137,6 +137,14 @@ pub(super) fn integrity(connection: &Connection) -> Result<Option<String>, ReadE
     Ok((first != "ok").then_some(first))
 }
 
+/// A commit that changes nothing: the format is written as it stands.
+pub(super) fn probe(connection: &mut Connection) -> Result<(), ReadError> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let format: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    transaction.pragma_update(None, "user_version", format)?;
+    Ok(transaction.commit()?)
+}
+
 /// What the store no longer refuses by itself: triggers, tables and indexes that are not as they were made, and legal
 /// edges that are missing.
 pub(super) fn defence(connection: &Connection, pristine: &Connection) -> Result<Vec<Problem>, ReadError> {

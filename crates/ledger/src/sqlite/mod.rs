@@ -8,6 +8,7 @@ mod exchange;
 mod maintain;
 mod pen;
 mod pieces;
+mod pinned;
 mod presence;
 mod reader;
 mod signers;

@@ -12,6 +12,7 @@ use callboard_lifecycle::{Kind, Words};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::connect::Place;
+use super::pinned::{Exchanged, Pinned};
 use super::presence::Presence;
 use super::{archive, columns, exchange, maintain, pieces, signers};
 use crate::bell::Bell;
@@ -37,13 +38,24 @@ const LOOK: Duration = Duration::from_millis(10);
 pub(crate) struct Reader {
     place: Place,
     idle: Mutex<Vec<Connection>>,
+    pinned: Arc<Pinned>,
     /// The last to go: the store is still open until the connections are closed.
     _presence: Presence,
 }
 
 impl Reader {
-    pub(crate) const fn new(place: Place, presence: Presence) -> Self {
-        Self { place, idle: Mutex::new(Vec::new()), _presence: presence }
+    pub(crate) fn new(place: Place, pinned: Arc<Pinned>, presence: Presence) -> Self {
+        Self { place: place.existing(), idle: Mutex::new(Vec::new()), pinned, _presence: presence }
+    }
+
+    /// The files must be those that were opened, before a question and after it.
+    fn check(&self, connection: Option<&Connection>) -> Result<(), ReadError> {
+        self.pinned.check().map_err(|exchanged| {
+            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+            idle.drain(..).for_each(|connection| exchanged.let_go(&connection));
+            connection.into_iter().for_each(|connection| exchanged.let_go(connection));
+            ReadError::from(exchanged)
+        })
     }
 
     /// Runs `ask` on one snapshot.
@@ -62,6 +74,7 @@ impl Reader {
 
     /// Runs `ask` on a connection that sees the store as it is at each statement.
     fn lend<T>(&self, ask: impl FnOnce(&Connection) -> Result<T, ReadError>) -> Result<T, ReadError> {
+        self.check(None)?;
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let connection = match idle {
             Some(connection) => connection,
@@ -72,11 +85,18 @@ impl Reader {
             }
         };
         let answer = ask(&connection)?;
+        self.check(Some(&connection))?;
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < IDLE_MAX {
             idle.push(connection);
         }
         Ok(answer)
+    }
+}
+
+impl From<Exchanged> for ReadError {
+    fn from(exchanged: Exchanged) -> Self {
+        Self::Replaced(exchanged.told)
     }
 }
 
@@ -95,6 +115,7 @@ impl Ask for Reader {
             let mut end = head(connection)?;
             while end <= seq && Instant::now() < until {
                 bell.wait(heard, until.min(Instant::now() + LOOK));
+                self.check(Some(connection))?;
                 heard = bell.count();
                 let found = version(connection)?;
                 if found != seen {
@@ -251,6 +272,11 @@ impl Ask for Reader {
 
     fn integrity(&self) -> Result<Option<String>, ReadError> {
         maintain::integrity(&self.place.open_reader()?)
+    }
+
+    fn probe(&self) -> Result<(), ReadError> {
+        self.check(None)?;
+        maintain::probe(&mut self.place.open_writer()?)
     }
 
     fn vacuum(&self) -> Result<(), ReadError> {

@@ -1,19 +1,22 @@
 //! The one writer of a process: decides and records everything that is queued in one transaction.
 //!
-//! Invariant: nobody is answered before the sync. Whatever another process wrote is seen before the next decision. A
-//! failed sync is never retried: the connection is dropped, the store reopened and settled, and what is there is read
-//! back; until that works every command is refused.
+//! Invariant: nobody is answered before the sync, nor by a file that is not the one at the path of the store. Whatever
+//! another process wrote is seen before the next decision. A failed sync is never retried: the connection is dropped, the
+//! store reopened and settled, and what is there is read back; until that works every command is refused.
 //! Deliberately absent: the queue and the answers; `ledger` has those.
+
+use std::sync::Arc;
 
 use callboard_kernel::Moment;
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 
 use super::connect::{Place, settle};
 use super::pen::Pen;
+use super::pinned::{Exchanged, Files, Pinned};
 use super::presence::Presence;
 use super::{archive, columns, signers};
 use crate::answers::Answers;
-use crate::batch::{Judged, Seen, Standing, Verdict};
+use crate::batch::{Anchor, Judged, Seen, Standing, Verdict, fault_of};
 use crate::checkpoint::{RECORDS_BETWEEN, Root, Seal};
 use crate::engine::Commit;
 use crate::error::{Fault, OpenError, ReadError, chain};
@@ -26,6 +29,9 @@ pub(crate) struct Writer {
     place: Place,
     seal: Seal,
     open: Option<Open>,
+    pinned: Arc<Pinned>,
+    /// The newest record that this writer has answered for.
+    anchor: Anchor,
     answers: Answers,
 }
 
@@ -39,16 +45,28 @@ struct Open {
     standing: Standing,
     /// Changes when another connection has committed.
     data_version: i64,
+    /// The highest place at which the log was seen to end.
+    highest: u64,
 }
 
 impl Writer {
     /// Opens the store; the process must keep its presence for as long as any of its connections is open.
-    pub(crate) fn new(place: Place) -> Result<(Self, Presence), OpenError> {
+    pub(crate) fn new(place: Place) -> Result<(Self, Presence, Arc<Pinned>), OpenError> {
         let (connection, presence) = place.enter()?;
         let seal = place.seal()?;
-        signers::record(&connection, seal.public_key()).map_err(|source| place.database(source))?;
-        let open = Open::new(connection).map_err(|source| place.database(source))?;
-        Ok((Self { open: Some(open), place, seal, answers: Answers::default() }, presence))
+        let fail = |source| place.database(source);
+        signers::record(&connection, seal.public_key()).map_err(fail)?;
+        let pinned = Arc::new(Pinned::of(&place, &connection).map_err(fail)?);
+        let open = Open::new(connection).map_err(fail)?;
+        let writer = Self {
+            open: Some(open),
+            place: place.existing(),
+            seal,
+            pinned: Arc::clone(&pinned),
+            anchor: Anchor::default(),
+            answers: Answers::default(),
+        };
+        Ok((writer, presence, pinned))
     }
 
     fn alone(&mut self, job: &Job) -> Verdict {
@@ -62,11 +80,19 @@ impl Writer {
         if self.open.is_none() {
             self.open = Some(self.reopen().map_err(|error| Upset::Fault(refusal(&error)))?);
         }
+        self.pinned.check().map_err(|exchanged| Upset::Fault(self.let_go(&exchanged)))?;
         let Some(open) = &mut self.open else { unreachable!("BUG: it was opened above") };
         let mut verdicts = Vec::with_capacity(jobs.len());
         let result = open.transact(jobs, &self.seal, &mut verdicts);
         match result {
-            Ok(()) => Ok(verdicts),
+            Ok(()) => match self.pinned.check() {
+                Ok(()) => Ok(verdicts),
+                // What was written went to a file that nobody finds at the path of the store.
+                Err(exchanged) => {
+                    let fault = self.let_go(&exchanged);
+                    Ok(verdicts.iter().map(|_| Err(fault.clone().into())).collect())
+                }
+            },
             Err(Broken::Before(error)) => {
                 open.forget();
                 Err(classify(error))
@@ -76,12 +102,23 @@ impl Writer {
         }
     }
 
+    /// Stops, and says why.
+    fn let_go(&mut self, exchanged: &Exchanged) -> Fault {
+        if let Some(open) = &mut self.open {
+            exchanged.let_go(&open.connection);
+            open.forget();
+        }
+        Fault::Replaced(exchanged.told.clone())
+    }
+
     /// The commit failed: only what is found in a fresh connection counts, and only after it was settled. The jobs
     /// shared one transaction, so all of them share its fate, and a refusal that was decided inside it means nothing.
     fn read_back(&mut self, verdicts: Vec<Verdict>, error: &rusqlite::Error) -> Vec<Verdict> {
         let newest = verdicts.iter().flatten().map(|receipt| &receipt.record).max_by_key(|record| record.seq);
-        self.open = None;
-        let Some((seq, hash)) = newest.map(|record| (record.seq, record.hash)) else { return verdicts };
+        let Some((seq, hash)) = newest.map(|record| (record.seq, record.hash)) else {
+            self.open = self.reopen().ok();
+            return verdicts;
+        };
         let found = self.reopen().and_then(|open| {
             let found = hash_at(&open.connection, seq).map_err(|source| self.place.database(source))?;
             self.open = Some(open);
@@ -92,30 +129,52 @@ impl Writer {
             // A write that found no room has not written the end of its transaction, where files are written in place.
             Ok(_) | Err(_) if is_full(error) => Fault::Full,
             Ok(_) => Fault::NotWritten(error.to_string()),
+            Err(OpenError::Replaced { told, .. }) => Fault::Replaced(told),
             Err(again) => Fault::Unknown(format!("{error}; then {}", chain(&again))),
         };
         verdicts.iter().map(|_| Err(fault.clone().into())).collect()
     }
 
-    /// Opens the store after a failure.
-    fn reopen(&self) -> Result<Open, OpenError> {
-        let connection = self.place.open()?;
-        if !mutant::removed("settle_after_failure") {
-            settle(&connection).map_err(|source| self.place.database(source))?;
-        }
-        Open::new(connection).map_err(|source| self.place.database(source))
+    /// Opens the store after a failure; it must be the one that this writer has answered for.
+    fn reopen(&mut self) -> Result<Open, OpenError> {
+        let Self { open, pinned, place, anchor, .. } = self;
+        let fail = |source| place.database(source);
+        pinned.reopen(|| {
+            drop(open.take());
+            let connection = place.open()?;
+            if !mutant::removed("settle_after_failure") {
+                settle(&connection).map_err(fail)?;
+            }
+            if let Some((seq, hash)) = anchor.newest()
+                && !holds(&connection, seq, hash).map_err(fail)?
+            {
+                let told = format!("{}: the log does not hold record {seq} any more", place.path.display());
+                return Err(OpenError::Replaced { path: place.path.clone(), told });
+            }
+            let files = Files::of(place, &connection).map_err(fail)?;
+            Ok((Open::new(connection).map_err(fail)?, files))
+        })
+    }
+}
+
+impl From<Exchanged> for OpenError {
+    fn from(exchanged: Exchanged) -> Self {
+        Self::Replaced { path: exchanged.path, told: exchanged.told }
     }
 }
 
 impl Commit for Writer {
-    fn commit(&mut self, jobs: Vec<Job>) {
-        let verdicts = match self.attempt(&jobs) {
+    fn commit(&mut self, jobs: Vec<Job>) -> Result<Anchor, Fault> {
+        let verdicts: Vec<Verdict> = match self.attempt(&jobs) {
             Ok(verdicts) => verdicts,
             // One of them upset the database: each gets its own transaction, so only that one fails.
             Err(Upset::Statement) if jobs.len() > 1 => jobs.iter().map(|job| self.alone(job)).collect(),
             Err(upset) => jobs.iter().map(|_| Err(upset.fault().into())).collect(),
         };
+        self.anchor.follow(&verdicts);
+        let became = fault_of(&verdicts).map(|()| self.anchor);
         self.answers.give(jobs.into_iter().zip(verdicts).collect());
+        became
     }
 }
 
@@ -151,6 +210,9 @@ impl Upset {
 }
 
 fn classify(error: ReadError) -> Upset {
+    if let ReadError::Replaced(told) = error {
+        return Upset::Fault(Fault::Replaced(told));
+    }
     let ReadError::Sqlite(error) = error else { return Upset::Fault(Fault::Corrupt(chain(&error))) };
     let fault = match error.sqlite_error_code() {
         Some(ErrorCode::ConstraintViolation) => return Upset::Statement,
@@ -167,6 +229,9 @@ fn classify(error: ReadError) -> Upset {
 
 /// Why nothing is written while the store cannot be reopened.
 fn refusal(error: &OpenError) -> Fault {
+    if let OpenError::Replaced { told, .. } = error {
+        return Fault::Replaced(told.clone());
+    }
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
         match error.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error_code) {
@@ -189,10 +254,20 @@ fn hash_at(connection: &Connection, seq: u64) -> Result<Option<Hash>, rusqlite::
     Ok(bytes.and_then(|bytes| Hash::of(&bytes)))
 }
 
+/// Does the log have this record? If it was archived, the file has it.
+fn holds(connection: &Connection, seq: u64, hash: Hash) -> Result<bool, rusqlite::Error> {
+    if hash_at(connection, seq)? == Some(hash) {
+        return Ok(true);
+    }
+    let until: i64 =
+        connection.query_row("SELECT coalesce(max(until), 0) FROM segment", [], |row| row.get(0))?;
+    Ok(seq <= until as u64)
+}
+
 impl Open {
     fn new(connection: Connection) -> Result<Self, rusqlite::Error> {
         connection.pragma_update(None, "wal_autocheckpoint", WAL_PAGES)?;
-        Ok(Self { connection, standing: Standing::default(), data_version: -1 })
+        Ok(Self { connection, standing: Standing::default(), data_version: -1, highest: 0 })
     }
 
     fn forget(&mut self) {
@@ -244,6 +319,13 @@ impl Open {
         }
         self.standing.forget();
         self.standing.seen = look(&self.connection)?;
+        let (seq, before) = (self.standing.seen.seq, self.highest);
+        if seq < before {
+            return Err(ReadError::Replaced(format!(
+                "the log ends at record {seq}, and it has ended at {before}"
+            )));
+        }
+        self.highest = seq;
         self.data_version = data_version;
         Ok(())
     }

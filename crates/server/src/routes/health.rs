@@ -1,6 +1,6 @@
 //! How the server and its fleet are: for people, for orchestrators, and for Prometheus.
 //!
-//! Invariant: `/livez` and `/readyz` tell nothing but yes or no; the figures are read from the store when they are asked
+//! Invariant: `/livez` and `/readyz` tell no more than yes, or no and which sort of trouble; the figures are read from the store when they are asked
 //! for. Deliberately absent: figures of the past, which a time-series database keeps.
 
 use std::fmt::Write;
@@ -112,13 +112,15 @@ pub(crate) async fn livez() -> &'static str {
     "ok\n"
 }
 
-/// Can it answer questions?
+/// Can it answer questions and record? Its store must be the one it opened, and take writes.
 pub(crate) async fn readyz(State(app): State<Shared>) -> Response {
     let is_stopping = *app.stopping.borrow();
-    match ask(&app, |app| Ok(app.ledger.head()?)).await {
-        Ok(_) if !is_stopping => "ok\n".into_response(),
-        Ok(_) => (StatusCode::SERVICE_UNAVAILABLE, "stopping\n").into_response(),
-        Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "the store does not answer\n").into_response(),
+    let no = |why: &str| (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")).into_response();
+    match ask(&app, |app| Ok(app.ledger.ready())).await {
+        Ok(Ok(())) if !is_stopping => "ok\n".into_response(),
+        Ok(Ok(())) => no("stopping"),
+        Ok(Err(trouble)) => no(trouble.summary()),
+        Err(_) => no("the store does not answer"),
     }
 }
 
