@@ -5,6 +5,7 @@ export function state(some: Partial<NormalizedState> = {}): NormalizedState {
   return {
     lifecycle: "running",
     outcome: null,
+    phase: null,
     health: "running",
     delivery: null,
     severity: "info",
@@ -125,6 +126,10 @@ export const vocabulary: Vocabulary = {
         word("ok", "Infra OK", "check", "success", "success"),
         word("process_dead", "Process dead", "x-circle", "error", "danger"),
       ],
+    },
+    {
+      name: "phase",
+      values: [word("stopping", "Stopping", "stop", "warning", "warning")],
     },
     {
       name: "tone",

@@ -15,17 +15,23 @@ export function Chain({
   dense?: boolean;
 }) {
   const effective = view.effective.toLowerCase();
-  // "stalled running · Stalled" says it twice.
   const rest = view.chain
     .split(BETWEEN)
     .slice(1)
-    .filter((part) => !effective.includes(part.toLowerCase()));
+    .map((part) => unsaid(part, effective))
+    .filter((part) => part !== "");
   return (
     <span className="chain">
       <EffectivePill view={view} dense={dense} />
       {rest.length > 0 && <span className="chain-rest">{BETWEEN + rest.join(BETWEEN)}</span>}
     </span>
   );
+}
+
+/** What a segment says beyond the pill: "stalled running · Stalled" says it twice, "stopping · by alice" does not. */
+function unsaid(part: string, effective: string): string {
+  const [, word = part, detail = ""] = /^(.*?) \((.*)\)$/.exec(part) ?? [];
+  return effective.includes(word.toLowerCase()) ? detail : part;
 }
 
 /**

@@ -35,6 +35,8 @@ describe("pill", () => {
     const html = drawn(<Chain view={stale} />);
     expect(html).toContain("stale running");
     expect(html).not.toContain("tone-running");
+    const stopping = view({ chain: "Running · Stopping (by alice)", effective: "stopping" });
+    expect(drawn(<Chain view={stopping} />)).toContain('stopping</span></span><span class="chain-rest"> · by alice<');
     const unknown = drawn(<ItemChain item={item({ chain: "Running · Stalled", tone: "danger" })} view={undefined} />);
     expect(unknown).toContain("Running · Stalled</span>");
     expect(unknown).not.toContain("tone-running");

@@ -14,6 +14,12 @@ describe("words", () => {
     expect(words.effective(view())).toMatchObject({ label: "Running", icon: "activity", token: "running" });
   });
 
+  it("shows a run that is being stopped with the icon of its phase", () => {
+    const phase = { name: "stopping", since: null, by: "alice", detail: null };
+    const stopping = view({ effective: "stopping", state: state({ phase }) });
+    expect(words.effective(stopping)).toMatchObject({ label: "stopping", icon: "stop" });
+  });
+
   it("lets the tone win where it differs from the state's own", () => {
     const missing = view({
       effective: "Completed",

@@ -63,12 +63,14 @@ export class Words {
   /**
    * The pill of an entity: its effective word, in the colour of its tone. Where the tone is the state's own, the state's
    * token stays, which knows more colours than the tones do. Where the effective word is not the state's label, the
-   * health speaks, and lends its icon.
+   * health speaks, and lends its icon; where it is the phase, the phase does.
    */
   effective(view: Pick<View, "kind" | "state" | "effective">): Pill {
-    const { lifecycle, health, tone } = view.state;
+    const { lifecycle, health, phase, tone } = view.state;
     const state = lifecycle === null ? undefined : this.word(view.kind, lifecycle);
-    const doubt = state && state.label !== view.effective && health ? this.word("health", health) : undefined;
+    const own = phase?.name === view.effective ? this.word("phase", phase.name) : undefined;
+    const spoken = own ?? (health ? this.word("health", health) : undefined);
+    const doubt = state && state.label !== view.effective ? spoken : undefined;
     const toneToken = this.word("tone", tone)?.token ?? "neutral";
     return {
       label: view.effective,

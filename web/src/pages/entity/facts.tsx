@@ -2,6 +2,7 @@
 import type { ReactNode } from "react";
 import type { Facts, Json, View } from "../../api/types";
 import { Section } from "../../parts/section";
+import { useWords } from "../../state/board";
 import { bytes, count, span, UNKNOWN } from "../../time/format";
 import { Absolute } from "../../time/ticking";
 
@@ -26,10 +27,31 @@ const SHOWN = new Set([
   "project",
   "dir",
   "boot",
+  "machine",
+  "pid_ns",
+  "time_ns",
   "supervisor",
   "started_ticks",
   "depends_on",
 ]);
+
+/** What a run is doing: by whom, since when. */
+function PhaseOf({ phase }: { phase: NonNullable<View["state"]["phase"]> }) {
+  const words = useWords();
+  const told = [phase.by && `by ${phase.by}`, phase.detail].filter(Boolean).join(", ");
+  return (
+    <>
+      {words.label("phase", phase.name)}
+      {told && ` (${told})`}
+      {phase.since && (
+        <>
+          {" since "}
+          <Absolute at={phase.since} />
+        </>
+      )}
+    </>
+  );
+}
 
 export function FactsOf({ view }: { view: View }) {
   const { facts, exit, timeout } = view;
@@ -41,6 +63,11 @@ export function FactsOf({ view }: { view: View }) {
       {"agent" in facts && <Agent agent={map(facts.agent)} />}
       <Section title="Facts">
         <dl className="facts">
+          {view.state.phase && (
+            <Fact name="phase">
+              <PhaseOf phase={view.state.phase} />
+            </Fact>
+          )}
           <Fact name="created">
             <Absolute at={view.created_at} />
           </Fact>

@@ -208,7 +208,12 @@ export const artifactPath = (id: string, path: string): string =>
 
 export function ArtifactBytes({ id, path }: { id: string; path: string }) {
   const read = useDocument((signal) => getBytes(artifactPath(id, path), PREVIEW_BYTES, signal), `bytes ${id} ${path}`);
-  if (read.problem?.status === 404) return <p className="faint">There are no bytes to show: the file was not found, or its name is hidden (it begins with a dot).</p>;
+  if (read.problem?.status === 404)
+    return (
+      <p className="faint">
+        There are no bytes to show: the file was not found, or its name is hidden (it begins with a dot).
+      </p>
+    );
   if (read.problem) return <Refused problem={read.problem} />;
   if (!read.data) return <p className="faint">Reading…</p>;
   return (
