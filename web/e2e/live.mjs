@@ -14,6 +14,19 @@ test("the fleet follows a run from start to end", async (t) => {
   assert.ok(await isMarked(page));
 });
 
+test("a run whose supervisor is killed is told by a page that nobody loads again", async (t) => {
+  const page = await newPage(t);
+  await visit(page, "/fleet?sort=newest&ended=true");
+  await mark(page);
+  const run = await startRun(page, "sleep 600", "loses its supervisor");
+  const row = page.locator(".fleet-row", { hasText: run.title });
+  await row.filter({ hasText: "Running" }).waitFor();
+  const view = await api(page, `/entities/${run.id}`);
+  process.kill(view.facts.supervisor.pid, "SIGKILL");
+  await row.filter({ hasText: "Aborted" }).waitFor();
+  assert.ok(await isMarked(page));
+});
+
 test("output is followed, and is text whatever it holds", async (t) => {
   const page = await newPage(t);
   await visit(page, "/");

@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 use callboard_kernel::{Actor, Command, Create, EntityId, Facts, Observe, Order};
 use callboard_ledger::{Ledger, Options, Page, Request, Scope};
 use callboard_lifecycle::session::SessionState;
-use callboard_lifecycle::{ActorClass, Kind};
+use callboard_lifecycle::{ActorClass, Kind, ReasonCode};
 
 use super::crowd::Crowd;
 use super::host::Host;
 use super::parts::Places;
-use super::store::now;
+use super::store::{keeper, moved, now};
 use super::wire;
 use crate::measure::{self, Plan, Side, Took};
 
@@ -43,6 +43,9 @@ pub(super) fn run(places: &Places<'_>) -> Result<(), Box<dyn Error>> {
         reasons: vec![],
         data,
     })))?;
+    // A run at work with a supervisor that lives: nothing is judged differently meanwhile, so records are all that is sent.
+    let code = ReasonCode::of("run.started.ok");
+    ledger.append(request(moved(SessionState::Running, code, keeper()?)))?;
     let host = Host::start(places.callboard, &store)?;
     let frames = RefCell::new(Vec::new());
     let units = BURST * LISTENERS as u64;

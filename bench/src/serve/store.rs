@@ -90,7 +90,7 @@ pub(super) fn heard(id: EntityId, tool_calls: u64) -> Request {
 }
 
 /// This process, as a supervisor records itself.
-fn keeper() -> Result<Facts, Box<dyn Error>> {
+pub(super) fn keeper() -> Result<Facts, Box<dyn Error>> {
     let this = process::this()?;
     let process = Facts::none()
         .with("pid", i64::from(this.pid))
@@ -143,7 +143,7 @@ fn title(number: u64) -> String {
     format!("fix the flaky test {number} of the importer")
 }
 
-fn moved(to: impl Into<Lifecycle>, code: ReasonCode, data: Facts) -> Order {
+pub(super) fn moved(to: impl Into<Lifecycle>, code: ReasonCode, data: Facts) -> Order {
     let why = StateReason::new(code, "as the benchmark asked").shown_by(EvidenceRef::tool_result("seen"));
     let mut order = Transition::to(to, why);
     order.data = data;

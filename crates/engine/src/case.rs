@@ -3,6 +3,7 @@
 //! Invariant: a case and a view of the same entity, judged with the same look, never disagree: both ask the same judge
 //! and the same policy, and a test compares them. Deliberately absent: everything that is only shown.
 
+use callboard_kernel::health::ProcessIdentity;
 use callboard_kernel::{Axes, Facts, Moment};
 use callboard_ledger::Stored;
 use callboard_lifecycle::{Delivery, Health, Lifecycle, PolicyVersion, ReasonCode, Severity, Tone, Words};
@@ -60,6 +61,11 @@ impl Case {
     /// Looks at it.
     pub fn look(&self, sight: &Sight<'_>) -> Look {
         self.basis.look(sight)
+    }
+
+    /// The processes whose end changes what is said of it.
+    pub fn processes(&self) -> Vec<ProcessIdentity> {
+        self.basis.processes()
     }
 
     /// Judges it by a look.

@@ -4,6 +4,8 @@
 //! dead from here.
 
 use std::collections::HashMap;
+use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -29,6 +31,11 @@ impl Host {
     pub fn this() -> Self {
         let here = process::this().map(|this| place(&this)).unwrap_or_default();
         Self { here, census: Mutex::new(None) }
+    }
+
+    /// Forgets what was counted, because somebody ended since.
+    pub fn forget(&self) {
+        *self.census.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
@@ -78,6 +85,12 @@ pub(crate) fn place(of: &Identity) -> Place {
         pid_ns: of.pid_ns,
         time_ns: of.time_ns,
     }
+}
+
+/// A descriptor that becomes readable when a recorded process ends; `None` if it has ended. One that cannot be seen from
+/// here is an error of the kind `Unsupported`.
+pub fn descriptor(process: &ProcessIdentity) -> io::Result<Option<OwnedFd>> {
+    process::descriptor(&identity(process))
 }
 
 /// A recorded process as the supervisor names it.

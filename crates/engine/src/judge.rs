@@ -3,8 +3,9 @@
 //! Invariant: nothing is judged here; where too little is recorded the answer is nothing, never a guess.
 
 use callboard_kernel::health::{
-    Hold, Judgement, Liveness, PlayFacts, Presence, RunClass, ScheduleFacts, SessionFacts, ShowFacts, Since,
-    Stopping, TeamFacts, Thresholds, judge_play, judge_schedule, judge_session, judge_show, judge_team,
+    Hold, Judgement, Liveness, PlayFacts, Presence, ProcessIdentity, RunClass, ScheduleFacts, SessionFacts,
+    ShowFacts, Since, Stopping, TeamFacts, Thresholds, judge_play, judge_schedule, judge_session, judge_show,
+    judge_team,
 };
 use callboard_kernel::{Entity, Facts, Phase, Value, phase};
 use callboard_lifecycle::play::PlayState;
@@ -72,6 +73,14 @@ impl Basis {
         match self {
             Self::Session(run) => phase(&run.0, look.at),
             Self::Schedule(_) | Self::Play(_) | Self::Show(_) | Self::Team(_) | Self::Nothing => None,
+        }
+    }
+
+    /// The processes whose end changes what is said of it.
+    pub(crate) fn processes(&self) -> Vec<ProcessIdentity> {
+        match self {
+            Self::Session(run) => run.1.processes(),
+            Self::Schedule(_) | Self::Play(_) | Self::Show(_) | Self::Team(_) | Self::Nothing => Vec::new(),
         }
     }
 

@@ -31,7 +31,7 @@ pub use attention::{
 };
 pub use case::{Case, Verdict};
 pub use filter::{Filter, StateWord};
-pub use host::Host;
+pub use host::{Host, descriptor};
 pub use kept::keep_private;
 pub use programs::on_path;
 pub use project::project_of;

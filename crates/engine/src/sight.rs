@@ -66,6 +66,20 @@ pub(crate) struct Recorded {
     pub(crate) is_kill_unconfirmed: bool,
 }
 
+impl Recorded {
+    /// The processes whose end changes what is said of the run.
+    pub(crate) fn processes(&self) -> Vec<ProcessIdentity> {
+        let Some(keeper) = &self.keeper else { return Vec::new() };
+        let command = self.command.map(|(pid, started_ticks)| ProcessIdentity {
+            place: keeper.place.clone(),
+            pid,
+            started_ticks,
+        });
+        let command = command.filter(|command| command != keeper);
+        [Some(keeper.clone()), command].into_iter().flatten().collect()
+    }
+}
+
 impl<'a> Sight<'a> {
     /// The present, as seen from this host.
     pub const fn present(now: Moment, table: &'a dyn ProcessTable) -> Self {

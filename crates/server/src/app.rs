@@ -15,6 +15,7 @@ use serde::Serialize;
 use tokio::sync::{Semaphore, watch};
 
 use crate::access::{Doorman, Keyring, Refusals};
+use crate::deaths::Deaths;
 use crate::feed::Feed;
 use crate::fleet::{Board, Fleet, Shown};
 use crate::problem::Problem;
@@ -30,6 +31,7 @@ pub(crate) struct App {
     pub(crate) host: Host,
     pub(crate) fleet: Fleet,
     pub(crate) feed: Feed,
+    pub(crate) deaths: Arc<Deaths>,
     pub(crate) trends: Trends,
     pub(crate) keys: Keyring,
     pub(crate) doorman: Doorman,
@@ -43,6 +45,8 @@ pub(crate) struct App {
     pub(crate) operator: String,
     /// One permit a stream.
     pub(crate) streams: Arc<Semaphore>,
+    /// How many streams there may be.
+    pub(crate) streams_max: usize,
     /// Becomes true when the server is to stop.
     pub(crate) stopping: watch::Receiver<bool>,
 }
@@ -58,6 +62,16 @@ impl App {
     /// Asks the board, brought up to the end of the log and judged; the board waits meanwhile.
     pub(crate) fn board<T>(&self, question: impl FnOnce(&Board) -> T) -> Result<T, Problem> {
         Ok(self.fleet.ask(&self.ledger, &*self.clock, &self.host, question)?)
+    }
+
+    /// Looks again at runs of which a process ended.
+    pub(crate) fn look_again(&self, runs: &[EntityId], pids: &[u32]) -> Result<(), Problem> {
+        Ok(self.fleet.look_again(&self.ledger, &*self.clock, &self.host, runs, pids)?)
+    }
+
+    /// Does anybody listen to the feed?
+    pub(crate) fn is_listened_to(&self) -> bool {
+        self.streams.available_permits() < self.streams_max
     }
 
     /// Those that were picked to be shown.

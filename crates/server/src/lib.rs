@@ -7,6 +7,7 @@ mod access;
 mod address;
 mod app;
 mod assets;
+mod deaths;
 mod feed;
 mod fleet;
 mod listen;
@@ -23,6 +24,7 @@ mod trends;
 
 pub use access::{KeyError, Keyring, Scope};
 pub use address::address_in;
+pub use deaths::watchable;
 pub use router::document;
 pub use runner::{NotStarted, RunRequest, Runner};
 pub use server::{Config, ServeError, Server, Stopper, page};

@@ -19,6 +19,7 @@ use tokio::sync::{Semaphore, watch};
 use crate::access::{Doorman, KeyError, Keyring, Names, Refusals};
 use crate::address::Address;
 use crate::app::{App, Shared};
+use crate::deaths::{self, Deaths};
 use crate::feed::{self, FollowError};
 use crate::fleet::Fleet;
 use crate::listen;
@@ -33,8 +34,6 @@ use crate::trends::Trends;
 const WORKERS: usize = 2;
 /// Threads that may wait for the store.
 const WAITING_MAX: usize = 16;
-/// How often the dead are looked for.
-const REAP: Duration = Duration::from_secs(10);
 /// Threads that only wait need little.
 const STACK_BYTES: usize = 1024 * 1024;
 
@@ -60,8 +59,8 @@ pub struct Config {
     pub rate: u32,
     /// Streams at the most.
     pub streams: usize,
-    /// End runs whose supervisor is dead, every ten seconds.
-    pub reap: bool,
+    /// End runs whose supervisor is dead: at once where its end is seen, and every so often whatever was seen.
+    pub reap: Option<Duration>,
     /// Where spans are sent, if anywhere.
     pub traces: Option<TraceSettings>,
 }
@@ -106,7 +105,7 @@ pub struct Server {
     app: Shared,
     stop: watch::Sender<bool>,
     threads: Vec<JoinHandle<()>>,
-    reap: bool,
+    reap: Option<Duration>,
     /// Kept until it stops.
     left: Address,
 }
@@ -143,7 +142,8 @@ impl Server {
         let address = listener.local_addr().map_err(|source| ServeError::Listen(wanted, source))?;
         let left = Address::leave(&config.state_dir, address)?;
         let (stop, stopping) = watch::channel(false);
-        let (feed, follower) = feed::follow(&config.ledger, stopping.clone())?;
+        let deaths = Arc::new(Deaths::new().map_err(ServeError::Threads)?);
+        let (feed, follower) = feed::follow(&config.ledger, Arc::clone(&deaths), stopping.clone())?;
         let mut threads = vec![follower];
         let traces = config.traces.map(Traces::start).transpose().map_err(ServeError::Threads)?;
         if let Some(traces) = traces.clone() {
@@ -154,8 +154,9 @@ impl Server {
             ledger: config.ledger,
             clock: config.clock,
             host: Host::this(),
-            fleet: Fleet::default(),
+            fleet: Fleet::new(Arc::clone(&deaths.bell)),
             feed,
+            deaths,
             trends: Trends::default(),
             keys,
             doorman: Doorman::new(Names::of(address, &config.host_names), config.rate),
@@ -166,8 +167,14 @@ impl Server {
             calm: Calm::default(),
             operator: config.operator,
             streams: Arc::new(Semaphore::new(config.streams)),
+            streams_max: config.streams,
             stopping,
         });
+        let reaper = match config.reap {
+            Some(_) => Some(deaths::reap_at_once(Arc::clone(&app)).map_err(ServeError::Threads)?),
+            None => None,
+        };
+        threads.push(deaths::follow(Arc::clone(&app), reaper).map_err(ServeError::Threads)?);
         Ok(Self { runtime, listener, address, app, stop, threads, reap: config.reap, left })
     }
 
@@ -198,12 +205,13 @@ impl Server {
             tokio::spawn(stop_on_signal(stop));
             let reading = Arc::clone(&app);
             tokio::task::spawn_blocking(move || read_ahead(&reading));
-            if reap {
-                tokio::spawn(look_after(Arc::clone(&app)));
+            if let Some(every) = reap {
+                tokio::spawn(look_after(Arc::clone(&app), every));
             }
             listen::serve(listener, router(Arc::clone(&app)), app.stopping.clone()).await;
         });
         drop(left);
+        app.deaths.bell.ring();
         // Whoever still waits for the store is left behind; nothing that was acknowledged depends on them.
         runtime.shutdown_timeout(Duration::from_secs(1));
         for thread in threads {
@@ -244,11 +252,11 @@ async fn stop_on_signal(stop: watch::Sender<bool>) {
 }
 
 /// Ends what is dead, now and then, and lets go of the supervisors that have ended.
-async fn look_after(app: Shared) {
+async fn look_after(app: Shared, every: Duration) {
     let mut stopping = app.stopping.clone();
     loop {
         tokio::select! {
-            () = tokio::time::sleep(REAP) => {}
+            () = tokio::time::sleep(every) => {}
             _ = stopping.wait_for(|stop| *stop) => return,
         }
         let app = Arc::clone(&app);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { record } from "../samples";
+import { record, view } from "../samples";
 import { Feed, type FeedState } from "./feed";
 
 /** A server whose streams the test writes and cuts. */
@@ -33,6 +33,7 @@ describe("feed", () => {
   let server: Server;
   let seqs: number[];
   let states: FeedState[];
+  let looks: string[];
   let backs: number;
   let feed: Feed;
   const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
@@ -43,9 +44,11 @@ describe("feed", () => {
     vi.stubGlobal("fetch", server.fetch);
     seqs = [];
     states = [];
+    looks = [];
     backs = 0;
     feed = new Feed({
       onRecord: (one) => void seqs.push(one.seq),
+      onLook: (one) => void looks.push(one.chain),
       onState: (state) => void states.push(state),
       onBack: () => void backs++,
     });
@@ -84,6 +87,23 @@ describe("feed", () => {
     expect(seqs).toEqual([8]);
     expect(feed.last).toBe(8);
     expect(backs).toBe(1);
+  });
+
+  it("hands on a look, which has no place in the log, and has everything read again when looks were missed", async () => {
+    feed.start(10);
+    await pass(0);
+    server.record(11);
+    server.say(`event: look\ndata: ${JSON.stringify(view({ chain: "Running · Process dead" }))}\n\n`);
+    await pass(0);
+    expect(looks).toEqual(["Running · Process dead"]);
+    expect(feed.last).toBe(11);
+    server.record(12);
+    server.say('event: missed\ndata: {"looks":7}\n\n');
+    await pass(0);
+    expect([seqs, backs]).toEqual([[11, 12], 1]);
+    server.stream?.error(new Error("cut"));
+    await pass(300);
+    expect(server.asked).toEqual(["10", "12"]);
   });
 
   it("says by how much it is behind, until it is not", async () => {

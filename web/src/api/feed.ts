@@ -1,11 +1,12 @@
 // The live feed: every record of the ledger from a sequence number on, over cuts and restarts of the server.
 //
 // Invariant: a record is handed on once and in order; after a cut the feed asks for what comes after the last one it
-// handed on. Silence is not trusted: the server says something every 15 seconds, and a stream that does not is cut.
+// handed on. A look has no place in the log: it is a view that is judged differently although nothing was recorded. Silence
+// is not trusted: the server says something every 15 seconds, and a stream that does not is cut.
 // Deliberately absent: what a record means; it only says that something is to be asked again.
 import { BASE, problemOf } from "./client";
 import { EventReader, type ServerEvent } from "./sse";
-import type { LedgerRecord } from "./types";
+import type { LedgerRecord, View } from "./types";
 
 export type FeedState =
   | { name: "connecting" }
@@ -19,8 +20,10 @@ const BACKOFF_MS = [250, 500, 1000, 2000, 5000];
 
 export interface FeedHooks {
   onRecord(record: LedgerRecord): void;
+  /** An entity is judged differently although nothing was recorded. */
+  onLook(view: View): void;
   onState(state: FeedState): void;
-  /** The stream stands again after a cut, or the server has another ledger: what was read before may be old. */
+  /** The stream stands again after a cut, looks were missed, or the server has another ledger: what was read may be old. */
   onBack(): void;
 }
 
@@ -135,6 +138,14 @@ export class Feed {
     if (event.event === "reset") {
       this.#last = (JSON.parse(event.data) as { head: number }).head;
       this.#head = 0;
+      this.#hooks.onBack();
+      return;
+    }
+    if (event.event === "look") {
+      this.#hooks.onLook(JSON.parse(event.data) as View);
+      return;
+    }
+    if (event.event === "missed") {
       this.#hooks.onBack();
       return;
     }

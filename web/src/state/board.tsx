@@ -34,6 +34,7 @@ export class Board {
   #state: FeedState = { name: "connecting" };
   readonly #onState = new Set<() => void>();
   readonly #onRecord = new Set<(record: LedgerRecord) => void>();
+  readonly #onLook = new Set<(view: View) => void>();
   readonly #onBack = new Set<() => void>();
 
   constructor() {
@@ -41,6 +42,10 @@ export class Board {
       onRecord: (record) => {
         this.entities.take(record);
         for (const listener of this.#onRecord) listener(record);
+      },
+      onLook: (view) => {
+        this.entities.look(view);
+        for (const listener of this.#onLook) listener(view);
       },
       onState: (state) => {
         this.#state = state;
@@ -66,6 +71,7 @@ export class Board {
   readonly state = (): FeedState => this.#state;
   readonly onState = (listener: () => void): (() => void) => subscribe(this.#onState, listener);
   readonly onRecord = (listener: (record: LedgerRecord) => void): (() => void) => subscribe(this.#onRecord, listener);
+  readonly onLook = (listener: (view: View) => void): (() => void) => subscribe(this.#onLook, listener);
   readonly onBack = (listener: () => void): (() => void) => subscribe(this.#onBack, listener);
 }
 
@@ -143,7 +149,7 @@ export interface Read<T> {
 }
 
 interface Renewal {
-  /** Ask again after a record for which this holds, at most once in `everyMs`. */
+  /** Ask again after a record for which this holds, and after every look, at most once in `atMostEveryMs`. */
   on?: (record: LedgerRecord) => boolean;
   atMostEveryMs?: number;
   /** Ask again after this time whatever happened. */
@@ -249,6 +255,9 @@ function renew(board: Board, ask: () => void, renewal: () => Renewal): () => voi
   const offRecord = board.onRecord((record) => {
     if (renewal().on?.(record)) soon();
   });
+  const offLook = board.onLook(() => {
+    if (renewal().on) soon();
+  });
   const offBack = board.onBack(ask);
   const every = renewal().alsoEveryMs;
   const interval = every
@@ -263,6 +272,7 @@ function renew(board: Board, ask: () => void, renewal: () => Renewal): () => voi
     clearTimeout(timer);
     clearInterval(interval);
     offRecord();
+    offLook();
     offBack();
   };
 }

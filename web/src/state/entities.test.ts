@@ -31,6 +31,26 @@ describe("entities", () => {
     expect(entities.view("a")?.version).toBe(2);
   });
 
+  it("shows a look at once, and asks again because an answer on its way may be from before", async () => {
+    let answer: (chain: string) => void = () => {};
+    const entities = new Entities(
+      (id) =>
+        new Promise((done) => {
+          answer = (chain) => done(view({ id, version: 2, chain }));
+        }),
+    );
+    entities.watch("a", () => {});
+    await vi.advanceTimersByTimeAsync(200);
+    const early = answer;
+    entities.look(view({ id: "a", version: 2, chain: "Running · Process dead" }));
+    expect(entities.view("a")?.chain).toBe("Running · Process dead");
+    early("Running");
+    await vi.advanceTimersByTimeAsync(200);
+    answer("Running · Process dead");
+    await vi.advanceTimersByTimeAsync(0);
+    expect(entities.view("a")?.chain).toBe("Running · Process dead");
+  });
+
   it("never goes back to an older version", () => {
     const entities = new Entities(async () => view({}));
     entities.put(view({ id: "a", version: 5, chain: "Completed" }));

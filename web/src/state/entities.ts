@@ -1,4 +1,5 @@
-// The entities the page knows, by id. A record of the feed marks its entity as old; its view is asked again.
+// The entities the page knows, by id. A record of the feed marks its entity as old; its view is asked again. A look of the
+// feed is a view itself.
 //
 // Invariant: a view is always what the backend evaluated, never something the page worked out, and a view never replaces
 // one of a higher version. Only what somebody looks at is asked again at once; the rest is asked when it is looked at.
@@ -59,6 +60,13 @@ export class Entities {
     if (known && known.version >= record.version) return;
     this.#old.add(id);
     if (this.#watched.has(id)) this.#ask(id);
+  }
+
+  /** An entity is judged differently. It is asked again too: an answer on its way may be from before. */
+  look(view: View): void {
+    this.put(view);
+    this.#old.add(view.id);
+    if (this.#watched.has(view.id)) this.#ask(view.id);
   }
 
   /** Everything may have changed, for instance because time passed or the feed was cut. */

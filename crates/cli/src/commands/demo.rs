@@ -10,7 +10,7 @@ use callboard_ledger::Ledger;
 use callboard_server::{Config, Runner, Server};
 use clap::Args;
 
-use super::serve::{STREAMS, open};
+use super::serve::{REAP, STREAMS, open};
 use crate::background::Background;
 use crate::clock::Real;
 use crate::demo::{Scene, Stage, clear, play};
@@ -52,7 +52,7 @@ impl DemoArgs {
             operator: sending::operator().id,
             rate: 200,
             streams: STREAMS,
-            reap: !self.once,
+            reap: (!self.once).then_some(REAP),
             traces: None,
         })
         .map_err(Error::Serve)?;

@@ -7,6 +7,7 @@ use std::io::IsTerminal;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use callboard_server::{Config, Server, TraceSettings};
 use clap::Args;
@@ -48,6 +49,8 @@ pub(crate) struct ServeArgs {
 
 /// Where a server listens unless it is told otherwise.
 pub(crate) const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7557);
+/// How often the dead are looked for whose end the server was not told.
+pub(crate) const REAP: Duration = Duration::from_secs(10);
 /// Streams at the most.
 pub(crate) const STREAMS: usize = 2000;
 
@@ -71,7 +74,7 @@ impl ServeArgs {
             operator: sending::operator().id,
             rate: self.rate,
             streams: STREAMS,
-            reap: true,
+            reap: Some(REAP),
             traces: TraceSettings::read(|name| std::env::var(name).ok())
                 .map_err(|error| Error::Serve(error.into()))?,
         })

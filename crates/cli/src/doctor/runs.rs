@@ -6,6 +6,7 @@ use std::time::Duration;
 use callboard_engine::{Act, Host, Reaper};
 use callboard_kernel::{EntityId, Moment};
 use callboard_ledger::Ledger;
+use callboard_server::watchable;
 
 use super::Check;
 use crate::error::told;
@@ -29,6 +30,16 @@ fn supervisors(ledger: &Ledger, now: Moment) -> Check {
             let advice = "callboard store check says what is damaged";
             Check::broken("supervisors", told(&error), advice)
         }
+        // Each has a supervisor and a command.
+        Ok(runs) if 2 * runs.len() > watchable() => Check::warning(
+            "supervisors",
+            format!(
+                "{} runs are alive, and a server that is started from here can be told the end of {} processes",
+                runs.len(),
+                watchable()
+            ),
+            "it looks at the others every second; raise the number of open files (ulimit -n) where it is started",
+        ),
         Ok(runs) => match runs.iter().filter(|run| run.act == Act::WouldEnd).count() {
             0 => Check::ok("supervisors", format!("{} runs are alive", runs.len())),
             dead => Check::warning(

@@ -4,6 +4,7 @@
 
 mod access;
 mod commands;
+mod deaths;
 mod faults;
 mod feed;
 mod host;

@@ -6,11 +6,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use callboard_kernel::EntityId;
 use callboard_ledger::{Ledger, Page, ReadError, Scope};
+use callboard_lifecycle::{Kind, Words};
 use tokio::sync::watch;
 
 use super::frames::Frames;
+use super::looks::Looks;
 use super::ring::Ring;
+use crate::deaths::Deaths;
 
 /// Records read at once.
 const PAGE: usize = 1000;
@@ -19,26 +23,40 @@ const WAIT: Duration = Duration::from_millis(250);
 /// How long a store that failed is left alone.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// The feed: the ring, and news of its head.
+/// The feed: the ring, news of its head, and what changed although nothing was recorded.
 #[derive(Clone)]
 pub(crate) struct Feed {
     pub(crate) ring: Arc<Ring>,
+    pub(crate) looks: Arc<Looks>,
     pub(crate) news: watch::Receiver<u64>,
 }
 
-/// Starts following behind the newest record, on a thread of its own that ends when the server is to stop.
+/// Starts following behind the newest record, on a thread of its own that ends when the server is to stop. Which runs
+/// moved is told to those who watch their processes.
 pub(crate) fn follow(
     ledger: &Ledger,
+    deaths: Arc<Deaths>,
     stopping: watch::Receiver<bool>,
 ) -> Result<(Feed, std::thread::JoinHandle<()>), FollowError> {
     let head = ledger.head()?;
     let (tell, news) = watch::channel(head);
     let ring = Arc::new(Ring::after(head));
-    let feed = Feed { ring: Arc::clone(&ring), news };
+    let looks = Arc::new(Looks::default());
+    let feed = Feed { ring: Arc::clone(&ring), looks: Arc::clone(&looks), news };
     let ledger = ledger.clone();
+    let push = move |frames: Frames| {
+        let marks = frames.marks();
+        let moved = marks.iter().filter(|mark| mark.moves && mark.kind == Kind::Session.name());
+        deaths.moved(moved.map(|mark| EntityId::new(Kind::Session, mark.entity)));
+        looks.take_back(marks.iter().map(|mark| mark.entity));
+        ring.push(frames);
+        tell.send_replace(ring.head());
+        ring.head()
+    };
     let thread = std::thread::Builder::new().name("feed".to_owned()).spawn(move || {
+        let mut head = head;
         while !*stopping.borrow() {
-            if let Err(_away) = advance(&ledger, &ring, &tell) {
+            if let Err(_away) = advance(&ledger, &mut head, &push) {
                 std::thread::sleep(PAUSE);
             }
         }
@@ -55,15 +73,14 @@ pub(crate) enum FollowError {
     Thread(#[from] std::io::Error),
 }
 
-fn advance(ledger: &Ledger, ring: &Ring, tell: &watch::Sender<u64>) -> Result<(), ReadError> {
-    let end = ledger.wait_beyond(ring.head(), WAIT)?;
-    while ring.head() < end {
-        let records = ledger.records(Page { after: ring.head(), limit: PAGE, scope: Scope::All })?;
+fn advance(ledger: &Ledger, head: &mut u64, push: &dyn Fn(Frames) -> u64) -> Result<(), ReadError> {
+    let end = ledger.wait_beyond(*head, WAIT)?;
+    while *head < end {
+        let records = ledger.records(Page { after: *head, limit: PAGE, scope: Scope::All })?;
         if records.is_empty() {
             break;
         }
-        ring.push(Frames::of(&records));
-        tell.send_replace(ring.head());
+        *head = push(Frames::of(&records));
     }
     Ok(())
 }

@@ -23,6 +23,8 @@ pub(crate) struct Mark {
     pub(crate) channel: String,
     /// Did its entity end with it?
     pub(crate) ends: bool,
+    /// Did its entity move to another state with it?
+    pub(crate) moves: bool,
     end: usize,
 }
 
@@ -45,11 +47,16 @@ impl Frames {
                     kind: record.kind.clone(),
                     channel: record.channel.clone(),
                     ends: ends(record),
+                    moves: record.from_state != record.to_state,
                     end: bytes.len(),
                 }
             })
             .collect();
         Self { bytes: bytes.freeze(), marks }
+    }
+
+    pub(crate) fn marks(&self) -> &[Mark] {
+        &self.marks
     }
 
     pub(crate) fn first(&self) -> Option<u64> {

@@ -2,10 +2,12 @@
 //!
 //! Invariant: a listener gets the records after the one it names, each once, none left out, however slowly it reads and
 //! however often it comes back. A record is written as text once, for everybody. Memory is bounded by the ring, not by
-//! the listeners. Deliberately absent: who may listen.
+//! the listeners. Between the records stand looks: what changed although nothing was recorded. Deliberately absent: who may
+//! listen.
 
 mod follower;
 mod frames;
+mod looks;
 mod ring;
 mod stream;
 

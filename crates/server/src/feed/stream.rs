@@ -1,4 +1,4 @@
-//! One listener's stream: from the ring while it keeps up, from the ledger while it does not.
+//! One listener's stream: from the ring while it keeps up, from the ledger while it does not, with looks in between.
 //!
 //! Invariant: the place of a listener moves only over what was handed to its connection, and nothing more is read for
 //! it until that was taken; so a listener that does not read costs one chunk. Deliberately absent: a queue for each.
@@ -11,10 +11,12 @@ use bytes::Bytes;
 use callboard_engine::mutant;
 use callboard_ledger::{Page, Record, Scope};
 use futures_util::Stream;
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+use tokio::sync::{OwnedSemaphorePermit, broadcast, watch};
 use uuid::Uuid;
 
 use super::frames::{Frames, Mark, Taken};
+use super::looks::{Look, missed};
 use super::ring::Next;
 use crate::app::{App, Shared};
 
@@ -41,6 +43,26 @@ impl Choice {
             && self.channel.as_deref().is_none_or(|channel| channel == mark.channel)
     }
 
+    /// Looks are in no channel.
+    fn wants_look(&self, look: &Look) -> bool {
+        let entity: Option<Uuid> = self.entity.map(callboard_kernel::EntityId::uuid);
+        let fits = |(of, kind): (Uuid, &str)| {
+            entity.is_none_or(|entity| entity == of)
+                && self.kind.as_deref().is_none_or(|wanted| wanted == kind)
+        };
+        self.channel.is_none() && look.of.is_none_or(fits)
+    }
+
+    /// What this listener is told of a look.
+    fn told(&self, look: Result<Arc<Look>, RecvError>) -> Option<Bytes> {
+        match look {
+            Ok(look) => self.wants_look(&look).then(|| look.bytes.clone()),
+            Err(RecvError::Lagged(count)) => Some(missed(count)),
+            // Whoever publishes lives as long as the server.
+            Err(RecvError::Closed) => None,
+        }
+    }
+
     fn scope(&self) -> Scope {
         self.entity.map_or(Scope::All, Scope::Entity)
     }
@@ -64,6 +86,9 @@ struct Listener {
     after: u64,
     stage: Stage,
     news: watch::Receiver<u64>,
+    looks: broadcast::Receiver<Arc<Look>>,
+    /// Looks that held when it began to listen.
+    standing: Vec<Arc<Look>>,
     stopping: watch::Receiver<bool>,
     _permit: OwnedSemaphorePermit,
 }
@@ -86,8 +111,9 @@ pub(crate) fn stream(
 ) -> impl Stream<Item = Result<Bytes, Infallible>> {
     let after = start.after;
     let (news, stopping) = (app.feed.news.clone(), app.stopping.clone());
-    let stage = Stage::Greeting;
-    let listener = Listener { app, choice, start, after, stage, news, stopping, _permit: permit };
+    let (stage, (standing, looks)) = (Stage::Greeting, app.feed.looks.listen());
+    let listener =
+        Listener { app, choice, start, after, stage, news, looks, standing, stopping, _permit: permit };
     futures_util::stream::unfold(listener, |mut listener| async move {
         let bytes = listener.next().await?;
         Some((Ok(bytes), listener))
@@ -106,6 +132,9 @@ impl Listener {
             }
             if self.start.ended_at.is_some_and(|last| self.after >= last) {
                 return Some(self.done(Bytes::new()));
+            }
+            if let Some(look) = self.look() {
+                return Some(look);
             }
             self.news.mark_unchanged();
             let choice = &self.choice;
@@ -127,6 +156,11 @@ impl Listener {
                     self.stage = Stage::Live;
                     tokio::select! {
                         _ = self.news.changed() => {}
+                        look = self.looks.recv() => {
+                            if let Some(bytes) = self.choice.told(look) {
+                                return Some(bytes);
+                            }
+                        }
                         _ = self.stopping.wait_for(|stop| *stop) => return None,
                         () = tokio::time::sleep(KEEP_ALIVE) => return Some(Bytes::from_static(b": here\n\n")),
                     }
@@ -135,13 +169,32 @@ impl Listener {
         }
     }
 
-    fn greeting(&self) -> Bytes {
+    /// The next look that waits for this listener.
+    fn look(&mut self) -> Option<Bytes> {
+        loop {
+            let look = match self.looks.try_recv() {
+                Ok(look) => Ok(look),
+                Err(TryRecvError::Lagged(count)) => Err(RecvError::Lagged(count)),
+                Err(TryRecvError::Empty | TryRecvError::Closed) => return None,
+            };
+            if let Some(bytes) = self.choice.told(look) {
+                return Some(bytes);
+            }
+        }
+    }
+
+    fn greeting(&mut self) -> Bytes {
         let mut text = "retry: 1000\n\n".to_owned();
         if self.start.reset {
             let after = self.after;
             text += &format!("id: {after}\nevent: reset\ndata: {{\"head\":{after}}}\n\n");
         }
-        text.into()
+        let mut bytes = text.into_bytes();
+        let standing = std::mem::take(&mut self.standing);
+        for look in standing.iter().filter(|look| self.choice.wants_look(look)) {
+            bytes.extend_from_slice(&look.bytes);
+        }
+        bytes.into()
     }
 
     fn hand_out(&mut self, taken: Taken) -> Option<Bytes> {

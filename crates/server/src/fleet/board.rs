@@ -2,7 +2,8 @@
 //!
 //! Invariant: a question first brings the board up to the end of the log, and is then answered from it. What changed is
 //! read from the view rows of the ledger and judged at once; everything is judged anew after a moment though nothing
-//! was recorded, because health changes though nobody writes. Deliberately absent: what ended and needs nobody; there
+//! was recorded, because health changes though nobody writes, and what that changed is kept until it was told.
+//! Deliberately absent: what ended and needs nobody; there
 //! may be millions of them, and the ledger lists those.
 
 use std::cmp::Reverse;
@@ -15,7 +16,7 @@ use callboard_ledger::{Ledger, Page, ReadError, Scope, Slice, Stored};
 use callboard_lifecycle::{Kind, Severity, Words};
 use uuid::Uuid;
 
-use super::entry::Entry;
+use super::entry::{Entry, Shown};
 
 /// Records read at once while catching up.
 pub(super) const PAGE: usize = 2000;
@@ -23,8 +24,10 @@ pub(super) const PAGE: usize = 2000;
 pub(super) const FAR_BEHIND: u64 = 50_000;
 /// Entities read at once when everything is read.
 const PIECE: usize = 500;
-/// How long a judgement of the whole board is used again.
-const MOMENT: Duration = Duration::from_millis(125);
+/// How long a judgement of the whole board is used again: as long as judging everything takes many times over.
+const MOMENT_MAX: Duration = Duration::from_millis(125);
+const MOMENT_MIN: Duration = Duration::from_millis(10);
+const MOMENT_EACH: Duration = Duration::from_micros(12);
 /// More changes than this at once are put in order together.
 const FEW: usize = 50;
 
@@ -38,6 +41,16 @@ pub(crate) struct Board {
     judged: Instant,
     /// Somebody was found dead who was not before, and nothing was read since.
     has_found_dead: bool,
+    /// Whose verdict changed although nothing was recorded, and nobody was told yet.
+    changed: Vec<EntityId>,
+}
+
+/// Somebody whose verdict changed although nothing was recorded.
+pub(crate) struct Changed {
+    pub(crate) id: EntityId,
+    /// It is alive by the log, and its process is gone.
+    pub(crate) is_dead: bool,
+    pub(crate) shown: Shown,
 }
 
 /// Where an entity stands on the board: the most severe first, then the newest.
@@ -66,6 +79,7 @@ impl Board {
             order: Vec::new(),
             judged: Instant::now(),
             has_found_dead: false,
+            changed: Vec::new(),
         };
         for stored in ledger.attention(i64::MAX as usize)? {
             board.put(&stored, sight)?;
@@ -126,10 +140,45 @@ impl Board {
             }
             self.head = last;
         }
-        if self.judged.elapsed() >= MOMENT {
+        if self.judged.elapsed() >= self.moment() {
             self.judge(sight);
         }
         Ok(())
+    }
+
+    /// How long a judgement of everything is used again.
+    fn moment(&self) -> Duration {
+        let all = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
+        MOMENT_EACH.saturating_mul(all).clamp(MOMENT_MIN, MOMENT_MAX)
+    }
+
+    /// Judges some anew, because there is a sign that they changed. Follow the log afterwards: whose process is gone may
+    /// have recorded its end.
+    pub(super) fn look_again(&mut self, runs: &[EntityId], sight: &Sight<'_>) {
+        for id in runs {
+            let Some(place) = self.places.get(id).copied() else { continue };
+            self.unrank(*id);
+            let entry = &mut self.entries[place as usize];
+            if entry.judge(sight).is_changed {
+                self.changed.push(*id);
+            }
+            self.rank(place);
+        }
+    }
+
+    /// Whose verdict changed although nothing was recorded, each once, as they are judged by now.
+    pub(super) fn take_changed(&mut self) -> Vec<Changed> {
+        let mut ids = std::mem::take(&mut self.changed);
+        ids.sort_unstable();
+        ids.dedup();
+        let entry = |id: EntityId| self.places.get(&id).map(|place| &self.entries[*place as usize]);
+        let changed =
+            |id| entry(id).map(|entry| Changed { id, is_dead: entry.is_dead(), shown: entry.shown() });
+        ids.into_iter().filter_map(changed).collect()
+    }
+
+    pub(super) const fn has_changed(&self) -> bool {
+        !self.changed.is_empty()
     }
 
     /// Judges everything.
@@ -138,7 +187,11 @@ impl Board {
         let mut has_moved = false;
         for entry in &mut self.entries {
             let was_dead = entry.is_dead();
-            has_moved |= entry.judge(sight);
+            let judged = entry.judge(sight);
+            has_moved |= judged.is_moved;
+            if judged.is_changed {
+                self.changed.push(entry.traits.id);
+            }
             self.has_found_dead |= entry.is_dead() && !was_dead;
         }
         if has_moved {
@@ -151,7 +204,11 @@ impl Board {
             Entry::of(stored, sight).map_err(|error| ReadError::File(std::io::Error::other(error)))?;
         let id = entry.traits.id;
         let before = self.places.get(&id).map(|place| (*place, self.entries[*place as usize].is_dead()));
-        self.has_found_dead |= entry.is_dead() && before.is_none_or(|(_, was_dead)| !was_dead);
+        if entry.is_dead() && before.is_none_or(|(_, was_dead)| !was_dead) {
+            // The record does not say this, so whoever reads only records has to be told.
+            self.has_found_dead = true;
+            self.changed.push(id);
+        }
         if let Some((place, _)) = before {
             self.entries[place as usize] = entry;
             return Ok(place);
@@ -235,7 +292,7 @@ mod tests {
     use callboard_engine::{ProcessTable, Seen};
     use callboard_kernel::health::{Place, Sighting};
     use callboard_kernel::{
-        Actor, Command, Create, EvidenceRef, Facts, Moment, Observe, Order, StateReason, Transition,
+        Actor, Command, Create, EvidenceRef, Facts, Moment, Observe, Order, StateReason, Transition, Value,
     };
     use callboard_ledger::{Options, Request};
     use callboard_lifecycle::session::SessionState;
@@ -324,6 +381,57 @@ mod tests {
         }
     }
 
+    /// A host on which nobody lives.
+    struct Deserted(Place);
+
+    impl ProcessTable for Deserted {
+        fn here(&self) -> &Place {
+            &self.0
+        }
+
+        fn look(&self, _: u32) -> Sighting {
+            Sighting::Gone
+        }
+    }
+
+    #[test]
+    fn a_death_is_told_once_whether_it_is_met_in_a_look_at_one_or_at_all_or_with_a_record() {
+        let place = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(&place.path().join("s.db"), Options::default()).unwrap();
+        let here = || Place { host: "h".to_owned(), boot: "b".to_owned(), ..Place::default() };
+        let start = |number: u64| {
+            let process = Facts::none().with("pid", 7_i64).with("started_ticks", 1_i64);
+            let data =
+                Facts::none().with("host", "h").with("boot", "b").with("supervisor", Value::Map(process));
+            let at = SessionState::Pending.into();
+            send(&ledger, number, Order::Create(Create { at, reasons: vec![], data }));
+            send(&ledger, number, order(0));
+        };
+        let (past, deserted) = (Sight::past(NOW), Deserted(here()));
+        let present = Sight::present(NOW, &deserted);
+        (1..=3).for_each(start);
+        let mut board = Board::read(&ledger, &past).unwrap();
+        let told = |board: &mut Board| {
+            let changed = board.take_changed();
+            assert!(changed.iter().all(|one| one.is_dead));
+            changed.len()
+        };
+        assert_eq!(told(&mut board), 0);
+        let one = board.all()[0].traits.id;
+        board.look_again(&[one], &present);
+        board.follow(&ledger, &present).unwrap();
+        assert_eq!((told(&mut board), board.urgent().count()), (1, 1));
+        board.judged -= 2 * MOMENT_MAX;
+        board.follow(&ledger, &present).unwrap();
+        assert_eq!((told(&mut board), board.urgent().count()), (2, 3));
+        start(4);
+        board.follow(&ledger, &present).unwrap();
+        assert_eq!((told(&mut board), board.urgent().count()), (1, 4));
+        board.judged -= 2 * MOMENT_MAX;
+        board.follow(&ledger, &present).unwrap();
+        assert_eq!(told(&mut board), 0, "each is told once");
+    }
+
     #[test]
     fn who_ends_while_they_are_looked_at_has_ended_and_is_not_dead() {
         let place = tempfile::tempdir().unwrap();
@@ -345,9 +453,10 @@ mod tests {
         start(2);
         let leaving = Leaving { here, ledger: &ledger };
         // One is looked at because it is read, the other because a moment has passed.
-        board.judged -= 2 * MOMENT;
+        board.judged -= 2 * MOMENT_MAX;
         board.follow(&ledger, &Sight::present(NOW, &leaving)).unwrap();
         assert_eq!((board.alive(), board.urgent().count()), (0, 0));
+        assert_eq!(board.take_changed().len(), 0, "an end is no death, and is told by its record");
         start(3);
         let stored = ledger.slice(Slice { live: true, limit: 9, ..Slice::default() }).unwrap();
         let seen = Seen::all(&ledger, stored, &Sight::present(NOW, &leaving)).unwrap();

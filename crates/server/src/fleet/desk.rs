@@ -3,24 +3,31 @@
 //! Invariant: whoever asks sees everything that was recorded before. A question holds the board only while it picks what
 //! it needs; what is shown is unpacked and written afterwards. Deliberately absent: questions.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use callboard_engine::{Clock, Host, Sight};
+use callboard_kernel::EntityId;
 use callboard_ledger::{Ledger, ReadError};
 
-use super::board::Board;
+use super::board::{Board, Changed};
 use super::glance::{Glance, Looks};
 use super::standings::{Counts, Standings};
+use crate::deaths::Bell;
 
 /// What is alive, what needs somebody, and how many stand where.
-#[derive(Default)]
 pub(crate) struct Fleet {
     board: Mutex<Option<Board>>,
     standings: Mutex<Option<Standings>>,
     looks: Looks,
+    /// Is rung when a verdict changed although nothing was recorded.
+    bell: Arc<Bell>,
 }
 
 impl Fleet {
+    pub(crate) fn new(bell: Arc<Bell>) -> Self {
+        Self { board: Mutex::default(), standings: Mutex::default(), looks: Looks::default(), bell }
+    }
+
     /// Asks the board, brought up to the end of the log and judged.
     pub(crate) fn ask<T>(
         &self,
@@ -38,7 +45,37 @@ impl Fleet {
             Some(_) | None => board.insert(Board::read(ledger, &sight)?),
         };
         board.follow(ledger, &sight)?;
+        if board.has_changed() {
+            self.bell.ring();
+        }
         Ok(question(board))
+    }
+
+    /// Looks again at runs of which a process ended, and reads the log after that.
+    pub(crate) fn look_again(
+        &self,
+        ledger: &Ledger,
+        clock: &dyn Clock,
+        host: &Host,
+        runs: &[EntityId],
+        pids: &[u32],
+    ) -> Result<(), ReadError> {
+        self.looks.forget(pids);
+        host.forget();
+        // What is not on the board yet is judged when it is read.
+        self.ask(ledger, clock, host, |_| ())?;
+        let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(board) = board.as_mut() else { return Ok(()) };
+        let glance = self.glance(host);
+        let sight = Sight::present(clock.now(), &glance);
+        board.look_again(runs, &sight);
+        board.follow(ledger, &sight)
+    }
+
+    /// Whose verdict changed although nothing was recorded, with the record up to which that was judged.
+    pub(crate) fn take_changed(&self) -> (u64, Vec<Changed>) {
+        let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
+        board.as_mut().map_or_else(Default::default, |board| (board.head, board.take_changed()))
     }
 
     /// How many stand in each state.

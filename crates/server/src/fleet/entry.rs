@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use callboard_engine::{Case, Look, Sight, Verdict};
-use callboard_kernel::health::Liveness;
+use callboard_kernel::health::{Liveness, ProcessIdentity};
 use callboard_kernel::{EntityId, Value};
 use callboard_ledger::Stored;
 use callboard_lifecycle::{Kind, Lifecycle};
@@ -20,6 +20,15 @@ pub(crate) struct Entry {
     pub(crate) look: Look,
     case: Case,
     packed: Arc<Packed>,
+}
+
+/// What came of judging an entity anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Judged {
+    /// It has another place on the board.
+    pub(crate) is_moved: bool,
+    /// The verdict is another one.
+    pub(crate) is_changed: bool,
 }
 
 /// What an entity is looked for by; what its text is looked through for is made when somebody looks.
@@ -63,12 +72,17 @@ impl Entry {
         Ok(Self { traits: Traits::of(stored), verdict, look, case, packed: Arc::new(Packed::of(stored)?) })
     }
 
-    /// Judges it anew; did that change its place?
-    pub(crate) fn judge(&mut self, sight: &Sight<'_>) -> bool {
-        let before = self.verdict.severity;
+    /// Judges it anew.
+    pub(crate) fn judge(&mut self, sight: &Sight<'_>) -> Judged {
+        let before = self.verdict;
         self.look = self.case.look(sight);
         self.verdict = self.case.verdict(self.look);
-        self.verdict.severity != before
+        Judged { is_moved: self.verdict.severity != before.severity, is_changed: self.verdict != before }
+    }
+
+    /// The processes whose end changes what is said of it.
+    pub(crate) fn processes(&self) -> Vec<ProcessIdentity> {
+        self.case.processes()
     }
 
     /// Is it alive by the log, and its process gone?

@@ -13,7 +13,7 @@ mod listing;
 mod packed;
 mod standings;
 
-pub(crate) use board::Board;
+pub(crate) use board::{Board, Changed};
 pub(crate) use desk::Fleet;
 pub(crate) use entry::{Entry, Shown};
 pub(crate) use listing::{Listed, Wanted, list};

@@ -127,8 +127,8 @@ pub(super) async fn one(
         };
         let Some(seq) = seq else {
             let stored = app.entity(id)?;
-            let glance = app.fleet.glance(&app.host);
-            let seen = Seen::of(&app.ledger, stored, &Sight::present(now, &glance))?;
+            // One look costs little, so nothing that was seen before is used.
+            let seen = Seen::of(&app.ledger, stored, &Sight::present(now, &app.host))?;
             return Answer::json(&OneView { view: seen.view(), head });
         };
         let stored = app.ledger.entity_at(id, seq)?.ok_or_else(|| no_entity(&id.to_string()))?;

@@ -21,8 +21,10 @@ use crate::query::Query;
 
 /// Every record as it is written.
 ///
-/// Each is `id: SEQ`, `event: record`, `data: Record`. `behind` says that the log is being read because the reader was
-/// too slow; `reset` says that the place that was named does not exist.
+/// Each is `id: SEQ`, `event: record`, `data: Record`. `look` has no id and says that something is judged differently
+/// although nothing was recorded, such as a run whose supervisor was killed: `data` is what `/entities/{id}` answers.
+/// `missed` says that more changed this way than is told one by one: read again what you show. `behind` says that the log
+/// is being read because the reader was too slow; `reset` says that the place that was named does not exist.
 #[utoipa::path(
     get, path = "/events", tag = "feed",
     params(
@@ -118,6 +120,8 @@ fn open(app: Shared, choice: Choice, start: Start) -> Result<Response, Problem> 
     let permit = Arc::clone(&app.streams)
         .try_acquire_owned()
         .map_err(|_| Problem::too_many("as many streams are open as this server allows", 5))?;
+    // While somebody listens, what time alone changes is told too.
+    app.deaths.bell.ring();
     let body = Body::from_stream(stream(app, choice, start, permit));
     let headers = [
         (header::CONTENT_TYPE, "text/event-stream"),

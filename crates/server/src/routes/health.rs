@@ -28,6 +28,7 @@ struct HealthAnswer {
     runs: Runs,
     writer: WriterAnswer,
     streams: Streams,
+    processes: Processes,
 }
 
 /// How the runs are.
@@ -52,6 +53,15 @@ struct Streams {
     free: usize,
 }
 
+/// The processes of the live runs of this host.
+#[derive(Serialize, ToSchema)]
+struct Processes {
+    /// The kernel tells their end at once.
+    watched: u64,
+    /// There was no descriptor for them, so they are looked at every second.
+    unwatched: u64,
+}
+
 /// How the store, the runs and the feed are.
 #[utoipa::path(get, path = "/health", tag = "admin", responses((status = 200, body = HealthAnswer)))]
 pub(super) async fn health(State(app): State<Shared>, query: Query) -> Result<Answer, Problem> {
@@ -61,7 +71,9 @@ pub(super) async fn health(State(app): State<Shared>, query: Query) -> Result<An
         let status = if runs.dead + runs.stalled == 0 { "ok" } else { "degraded" };
         let writer = WriterAnswer { head: app.ledger.head()?, feed_head: app.feed.ring.head() };
         let streams = Streams { free: app.streams.available_permits() };
-        Answer::json(&HealthAnswer { status, store: app.ledger.info()?, runs, writer, streams })
+        let (watched, unwatched) = app.deaths.counts();
+        let processes = Processes { watched, unwatched };
+        Answer::json(&HealthAnswer { status, store: app.ledger.info()?, runs, writer, streams, processes })
     })
     .await
 }
@@ -153,6 +165,15 @@ fn figures(app: &App) -> Result<String, Problem> {
     page.head("callboard_refused_total", "counter", "Requests that were turned away, by why.");
     for why in Refused::ALL {
         page.line("callboard_refused_total", &format!("why=\"{}\"", why.name()), app.refusals.count(why));
+    }
+    let (watched, unwatched) = app.deaths.counts();
+    page.head(
+        "callboard_processes",
+        "gauge",
+        "Supervisors of live runs on this host, by whether their end is told.",
+    );
+    for (name, count) in [("yes", watched), ("no", unwatched)] {
+        page.line("callboard_processes", &format!("watched=\"{name}\""), count);
     }
     let info = app.ledger.info()?;
     let single = [

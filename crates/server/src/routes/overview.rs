@@ -93,8 +93,8 @@ impl Calm {
 
 /// The newest answer about what needs somebody: many who ask the same at the same time are told the same.
 ///
-/// It is given out again only while nothing was recorded, and for no longer than a moment, because health changes though
-/// nobody writes.
+/// It is given out again only while nothing was recorded and no verdict was found changed, and for no longer than a moment,
+/// because health changes though nobody writes.
 #[derive(Default)]
 pub(crate) struct Latest(Mutex<Option<(Asked, Instant, Answer)>>);
 
@@ -102,9 +102,14 @@ pub(crate) struct Latest(Mutex<Option<(Asked, Instant, Answer)>>);
 type Asked = (u64, usize, bool);
 
 /// How long an answer is given out again.
-const MOMENT: Duration = Duration::from_millis(125);
+const MOMENT: Duration = Duration::from_millis(20);
 
 impl Latest {
+    /// Forgets it, because a verdict changed although nothing was recorded.
+    pub(crate) fn forget(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     fn answer(
         &self,
         asked: Asked,

@@ -5,6 +5,7 @@
 //! after it was opened.
 
 mod census;
+mod descriptor;
 mod end_all;
 mod freezer;
 mod identity;
@@ -12,6 +13,7 @@ mod signal;
 mod stat;
 
 pub use census::census;
+pub use descriptor::descriptor;
 pub use end_all::{Ended, end_all, find_marked};
 pub use identity::{Glance, Hold, Identity, Sighting, glance, is_held_by_freezer, look, of, this};
 pub(crate) use signal::{Mark, send};

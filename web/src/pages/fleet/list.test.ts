@@ -55,6 +55,20 @@ describe("the fleet's list", () => {
     expect(list.shown.rows[7]?.chain).toBe("Running · Idle");
   });
 
+  it("shows a look in its row at once, and reads the top again for its place", async () => {
+    const { all, asked, fetch } = server(50);
+    const list = new FleetList("", () => {}, fetch);
+    await settle();
+    const dead = view({ id: "e7", chain: "Running · Process dead" });
+    list.look(dead);
+    expect(list.shown.rows[7]?.chain).toBe("Running · Process dead");
+    all.splice(7, 1);
+    all.unshift(dead);
+    await settle();
+    expect(asked.length).toBe(2);
+    expect(list.shown.rows[0]?.chain).toBe("Running · Process dead");
+  });
+
   it("reads the top again when something came or moved, once for many", async () => {
     const { all, asked, fetch } = server(50);
     const list = new FleetList("", () => {}, fetch);

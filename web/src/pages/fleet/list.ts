@@ -123,6 +123,20 @@ export class FleetList {
     }, TOP_MS);
   }
 
+  /** A row is judged differently; its place may be another one. */
+  look(view: View): void {
+    const place = this.#places.get(view.id);
+    const rows = this.shown.rows.slice();
+    if (place !== undefined && (rows[place]?.version ?? 0) <= view.version) {
+      rows[place] = rowOf(view);
+      this.#show({ rows });
+    }
+    this.#topTimer ??= setTimeout(() => {
+      this.#topTimer = undefined;
+      this.reread();
+    }, TOP_MS);
+  }
+
   async #work(): Promise<void> {
     if (this.#busy) return;
     this.#busy = true;

@@ -32,6 +32,7 @@ function useFleet(params: string): [FleetList | null, Shown | null] {
     const made = new FleetList(params, tell);
     setList(made);
     const offRecord = board.onRecord((record) => made.take(record));
+    const offLook = board.onLook((view) => made.look(view));
     const offBack = board.onBack(() => made.reread());
     // Health changes by time alone, without a record.
     const timer = setInterval(() => {
@@ -41,6 +42,7 @@ function useFleet(params: string): [FleetList | null, Shown | null] {
       made.close();
       clearInterval(timer);
       offRecord();
+      offLook();
       offBack();
     };
   }, [params, board, listeners]);

@@ -1,0 +1,213 @@
+//! A supervisor that dies: the feed, the API and the command line say so at once, with the reaper and without it.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use callboard_engine::Clock;
+use callboard_kernel::{EntityId, Moment};
+use callboard_ledger::{Ledger, Options};
+use callboard_server::{Config, NotStarted, RunRequest, Runner, Server, Stopper};
+use callboard_supervisor::process;
+use serde_json::Value;
+
+use crate::host::callboard;
+use crate::wire::{event, exchange, open};
+
+/// Longer than any test.
+const NEVER: Duration = Duration::from_secs(24 * 3600);
+
+/// A server in this process, whose reaper makes its rounds as the test likes.
+struct Within {
+    dir: tempfile::TempDir,
+    address: SocketAddr,
+    token: String,
+    stopper: Stopper,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Real;
+
+impl Clock for Real {
+    #[expect(clippy::disallowed_methods, reason = "runs of the real program are judged by the real time")]
+    fn now(&self) -> Moment {
+        jiff::Timestamp::now().into()
+    }
+}
+
+struct Nobody;
+
+impl Runner for Nobody {
+    fn start(&self, _: EntityId, _: &str, _: &RunRequest) -> Result<(), NotStarted> {
+        Err(NotStarted::Failed("nothing is started here".to_owned()))
+    }
+
+    fn retry(&self, _: EntityId, _: &str, _: EntityId) -> Result<(), NotStarted> {
+        Err(NotStarted::Failed("nothing is started here".to_owned()))
+    }
+
+    fn tidy(&self) {}
+}
+
+fn sure<T, E: std::fmt::Display>(done: Result<T, E>) -> T {
+    done.unwrap_or_else(|error| panic!("{error}"))
+}
+
+impl Within {
+    fn start(reap: Option<Duration>) -> Self {
+        Self::start_in(sure(tempfile::tempdir()), reap)
+    }
+
+    fn start_in(dir: tempfile::TempDir, reap: Option<Duration>) -> Self {
+        let server = sure(Server::bind(Config {
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            allow_remote: false,
+            host_names: Vec::new(),
+            ledger: sure(Ledger::open(&dir.path().join("s.db"), Options::default())),
+            state_dir: dir.path().to_owned(),
+            clock: Arc::new(Real),
+            runner: Arc::new(Nobody),
+            operator: "test".to_owned(),
+            rate: 0,
+            streams: 16,
+            reap,
+            traces: None,
+        }));
+        let (address, stopper) = (server.address(), server.stopper());
+        let token = sure(std::fs::read_to_string(dir.path().join("operator.token"))).trim().to_owned();
+        let thread = Some(std::thread::spawn(move || server.run()));
+        Self { dir, address, token, stopper, thread }
+    }
+
+    fn say(&self, words: &[&str]) -> String {
+        say(self.dir.path(), words)
+    }
+
+    fn json(&self, words: &[&str]) -> Value {
+        sure(serde_json::from_str(&self.say(words)))
+    }
+
+    fn get(&self, path: &str) -> Value {
+        let (address, token) = (self.address, &self.token);
+        let head = format!("Host: {address}\r\nAuthorization: Bearer {token}\r\nConnection: close");
+        let request = format!("GET /api/v1{path} HTTP/1.1\r\n{head}\r\n\r\n");
+        sure(exchange(address, request.as_bytes()).ok_or("no answer")).ok()
+    }
+
+    fn listen(&self, path: &str) -> impl Iterator<Item = (String, Value)> {
+        let mut stream =
+            sure(open(self.address, &format!("/api/v1{path}"), &self.token, None).ok_or("no stream"));
+        std::iter::from_fn(move || {
+            let (name, id, data) = event(&mut stream)?;
+            assert_eq!(id.is_some(), name == "record", "only records have a place in the log: {name} {data}");
+            Some((name, sure(serde_json::from_str(&data))))
+        })
+    }
+}
+
+/// A run that lives until somebody ends it, and its supervisor.
+fn run(dir: &Path) -> (String, u32) {
+    let id = say(dir, &["run", "--detach", "--", "sleep", "600"]);
+    let view: Value = sure(serde_json::from_str(&say(dir, &["inspect", &id, "--json"])));
+    let pid = view["facts"]["supervisor"]["pid"].as_u64().unwrap_or_else(|| panic!("{view}"));
+    (id, sure(u32::try_from(pid)))
+}
+
+fn say(dir: &Path, words: &[&str]) -> String {
+    let output = callboard(&dir.join("s.db"), words).current_dir(dir).output();
+    String::from_utf8_lossy(&sure(output).stdout).trim().to_owned()
+}
+
+impl Drop for Within {
+    fn drop(&mut self) {
+        // What a test killed is ended with everything it left, and what still lives is stopped.
+        self.say(&["reap"]);
+        self.say(&["stop", "--now", "--newer-than", "1d", "--timeout", "10s"]);
+        self.stopper.stop();
+        drop(self.thread.take().map(JoinHandle::join));
+    }
+}
+
+fn kill(pid: u32) {
+    let identity = sure(sure(process::of(pid)).ok_or("it is gone"));
+    assert_eq!(sure(process::signal(&identity, 9)), process::Sent::Delivered);
+}
+
+#[test]
+fn a_killed_supervisor_is_told_by_every_surface_though_nobody_reaps() {
+    let server = Within::start(None);
+    let (id, supervisor) = run(server.dir.path());
+    let path = format!("/entities/{id}");
+    let before = server.get(&path);
+    assert_eq!(server.get("/attention")["total"], 0);
+    let mut events = server.listen("/events");
+    kill(supervisor);
+    let (name, look) = events.find(|(_, data)| data["id"] == id.as_str()).unwrap();
+    assert_eq!((name.as_str(), &look["head"]), ("look", &before["head"]), "nothing was recorded");
+    assert_eq!(look["version"], before["version"]);
+    let health = &look["state"]["health"];
+    assert_ne!(health, &before["state"]["health"], "{look}");
+    // No other surface is behind the feed: each is asked once.
+    assert_eq!(&server.get(&path)["state"]["health"], health);
+    assert_eq!(server.get("/attention")["items"][0]["entity"]["id"], id.as_str());
+    assert_eq!(&server.get("/entities")["items"][0]["state"]["health"], health);
+    assert_eq!(&server.json(&["inspect", &id, "--json"])["state"]["health"], health);
+    // Who comes later is told too, and who asked for something else is not.
+    let later = server.listen(&format!("/events?entity={id}")).next().unwrap();
+    assert_eq!((later.0.as_str(), &later.1["state"]["health"]), ("look", health));
+    let mut others = server.listen("/events?kind=schedule");
+    server.say(&["create", "schedule", "--title", "Another"]);
+    assert_eq!(others.next().unwrap().0, "record");
+}
+
+#[test]
+fn a_killed_supervisor_is_reaped_at_once_and_not_with_the_next_round() {
+    let server = Within::start(Some(NEVER));
+    let (id, supervisor) = run(server.dir.path());
+    let mut events = server.listen("/events");
+    kill(supervisor);
+    let names: Vec<String> = events
+        .by_ref()
+        .map(|(name, data)| match name.as_str() {
+            "record" => data["to"].as_str().unwrap_or_default().to_owned(),
+            _ => name,
+        })
+        .take(2)
+        .collect();
+    assert_eq!(names, ["look", "aborted"], "it is told before it is ended");
+    let view = server.get(&format!("/entities/{id}"));
+    assert_eq!(view["state"]["lifecycle"], "aborted");
+}
+
+#[test]
+fn a_supervisor_that_died_while_nobody_served_is_told_when_somebody_does() {
+    let dir = tempfile::tempdir().unwrap();
+    let (id, supervisor) = run(dir.path());
+    kill(supervisor);
+    let server = Within::start_in(dir, None);
+    let (name, look) = server.listen("/events").next().unwrap();
+    assert_eq!((name.as_str(), &look["id"]), ("look", &Value::from(id)));
+}
+
+#[test]
+fn an_end_is_never_told_as_a_death() {
+    let server = Within::start(Some(NEVER));
+    let events = server.listen("/events");
+    let runs = 20;
+    for _ in 0..runs {
+        server.say(&["run", "--quiet", "--", "true"]);
+    }
+    let (mut ended, mut looks) = (0, Vec::new());
+    for (name, data) in events {
+        match name.as_str() {
+            "record" => ended += u32::from(data["to"] == "completed"),
+            _ => looks.push(data["chain"].clone()),
+        }
+        if ended == runs {
+            break;
+        }
+    }
+    assert_eq!((ended, looks), (runs, vec![]));
+}
