@@ -9,8 +9,16 @@ use std::path::Path;
 
 /// Writes a file that only the user can read, and its directory if it is not there.
 pub fn keep_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    if let Some(dir) = path.parent() {
-        DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-    }
-    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?.write_all(bytes)
+    let open = || {
+        if let Some(dir) = path.parent() {
+            DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+        }
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
+    };
+    let file = match open() {
+        // A directory that was still empty may have been taken for a leftover.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => open(),
+        opened => opened,
+    };
+    file?.write_all(bytes)
 }

@@ -21,6 +21,7 @@ mod run;
 mod seen;
 mod sight;
 mod stop;
+mod sweep;
 mod view;
 
 pub use callboard_supervisor::{Stream, output};
@@ -40,4 +41,5 @@ pub use run::{Clock, Desk, Ended, Order as RunOrder, RecordError, RunError, agre
 pub use seen::Seen;
 pub use sight::{Look, ProcessTable, Sight};
 pub use stop::{Asked, StopFor, StopWish, ask_to_stop, wish_to_stop};
+pub use sweep::{Sweep, Swept, YOUNG, discard, sign};
 pub use view::{Artifacts, Exit, Rest, Timeout, View, evaluate, evaluate_as, exit_code};

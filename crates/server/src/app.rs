@@ -3,12 +3,13 @@
 //! Invariant: the store is asked on threads that may wait, never on those that serve connections. Deliberately absent:
 //! any state of an entity; the fleet keeps what the ledger says and nothing of its own.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use callboard_engine::{Clock, Host};
+use callboard_engine::{Clock, Host, Sweep, Swept};
 use callboard_kernel::{EntityId, Moment};
 use callboard_ledger::{Ledger, Stored};
 use serde::Serialize;
@@ -41,6 +42,8 @@ pub(crate) struct App {
     pub(crate) runner: Arc<dyn Runner>,
     pub(crate) latest: Latest,
     pub(crate) calm: Calm,
+    /// The directories of runs.
+    pub(crate) runs: PathBuf,
     /// What a person who comes in through this server is called in records.
     pub(crate) operator: String,
     /// One permit a stream.
@@ -67,6 +70,12 @@ impl App {
     /// Looks again at runs of which a process ended.
     pub(crate) fn look_again(&self, runs: &[EntityId], pids: &[u32]) -> Result<(), Problem> {
         Ok(self.fleet.look_again(&self.ledger, &*self.clock, &self.host, runs, pids)?)
+    }
+
+    /// Removes what supervisors left that died before their first record.
+    pub(crate) fn sweep(&self, dry_run: bool) -> Result<Swept, Problem> {
+        let (ledger, runs, table, now) = (&self.ledger, self.runs.as_path(), &self.host, self.now());
+        Ok(Sweep { ledger, runs, table, now, dry_run }.sweep()?)
     }
 
     /// Does anybody listen to the feed?

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use callboard_engine::{Clock, Host, Reaper};
 use callboard_ledger::{Ledger, ReadError};
@@ -34,6 +34,8 @@ use crate::trends::Trends;
 const WORKERS: usize = 2;
 /// Threads that may wait for the store.
 const WAITING_MAX: usize = 16;
+/// How often leftovers of dead supervisors are looked for.
+const SWEEP: Duration = Duration::from_secs(600);
 /// Threads that only wait need little.
 const STACK_BYTES: usize = 1024 * 1024;
 
@@ -165,6 +167,7 @@ impl Server {
             runner: config.runner,
             latest: Latest::default(),
             calm: Calm::default(),
+            runs: config.state_dir.join("runs"),
             operator: config.operator,
             streams: Arc::new(Semaphore::new(config.streams)),
             streams_max: config.streams,
@@ -254,17 +257,25 @@ async fn stop_on_signal(stop: watch::Sender<bool>) {
 /// Ends what is dead, now and then, and lets go of the supervisors that have ended.
 async fn look_after(app: Shared, every: Duration) {
     let mut stopping = app.stopping.clone();
+    let mut swept: Option<Instant> = None;
     loop {
         tokio::select! {
             () = tokio::time::sleep(every) => {}
             _ = stopping.wait_for(|stop| *stop) => return,
         }
         let app = Arc::clone(&app);
+        let is_sweeping = swept.is_none_or(|swept| swept.elapsed() >= SWEEP);
+        if is_sweeping {
+            swept = Some(Instant::now());
+        }
         let looked = tokio::task::spawn_blocking(move || {
             let (now, older_than, dry_run) = (app.now(), Duration::ZERO, false);
             let reaper = Reaper { ledger: &app.ledger, table: &app.host, now, older_than, dry_run };
             // A store that is away is looked at again the next time.
             drop(reaper.reap());
+            if is_sweeping {
+                drop(app.sweep(false));
+            }
             app.runner.tidy();
             look(&app);
             memory::give_back();

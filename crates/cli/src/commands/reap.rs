@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use callboard_engine::{Act, Host, ReapError, Reaped, Reaper};
+use callboard_engine::{Act, Host, ReapError, Reaped, Reaper, Sweep, Swept};
 use clap::Args;
 use serde::Serialize;
 
@@ -20,7 +20,8 @@ use crate::word::Reading;
 
 /// End the runs whose supervisor is dead, each with what shows it.
 ///
-/// Never touches what is alive, nor what another host holds a lease on.
+/// Never touches what is alive, nor what another host holds a lease on. Also removes the directories and control groups of
+/// supervisors that died before their first record.
 #[derive(Args, Debug)]
 pub(crate) struct ReapArgs {
     /// Say what would be ended, and end nothing.
@@ -39,6 +40,7 @@ struct Document<'a> {
     dry_run: bool,
     ended: usize,
     items: &'a [Reaped],
+    swept: Swept,
 }
 
 impl ReapArgs {
@@ -48,13 +50,20 @@ impl ReapArgs {
         let (older_than, dry_run) = (self.older_than, self.dry_run);
         let reaper = Reaper { ledger: &ledger, table: &host, now: clock::now(), older_than, dry_run };
         let items = reaper.reap().map_err(of_reaper)?;
+        let runs = store.runs()?;
+        let sweep = Sweep { ledger: &ledger, runs: &runs, table: &host, now: reaper.now, dry_run };
+        let swept = sweep.sweep().map_err(Error::Ask)?;
         if self.json {
             let ended = items.iter().filter(|item| item.act == Act::Ended).count();
-            screen.json(&Document { dry_run, ended, items: &items })?;
-        } else if items.is_empty() {
-            screen.print(&screen.prose("No run is alive, so there is nothing to end."))?;
-        } else {
-            screen.print(&screen.table(&table(&items)))?;
+            screen.json(&Document { dry_run, ended, items: &items, swept })?;
+            return Ok(Exit::DONE);
+        }
+        match items.is_empty() {
+            true => screen.print(&screen.prose("No run is alive, so there is nothing to end."))?,
+            false => screen.print(&screen.table(&table(&items)))?,
+        }
+        if swept != Swept::default() {
+            screen.print(&screen.prose(&told(swept, dry_run)))?;
         }
         Ok(Exit::DONE)
     }
@@ -66,6 +75,17 @@ pub(crate) fn of_reaper(error: ReapError) -> Error {
         ReapError::Ask(cause) => Error::Ask(cause),
         ReapError::Write(fault) => Error::Append(fault),
     }
+}
+
+fn told(swept: Swept, dry_run: bool) -> String {
+    let count = |number: u32, one: &str, many: &str| match number {
+        1 => format!("1 {one}"),
+        _ => format!("{number} {many}"),
+    };
+    let directories = count(swept.directories, "directory", "directories");
+    let groups = count(swept.groups, "control group", "control groups");
+    let verb = if dry_run { "Would remove" } else { "Removed" };
+    format!("{verb} {directories} and {groups} that dead supervisors left behind.")
 }
 
 fn table(items: &[Reaped]) -> Table {

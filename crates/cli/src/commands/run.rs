@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use callboard_agents::{Program, detect};
 use callboard_engine::delivery::{Agreement, Contract};
-use callboard_engine::{Desk, Host, RunOrder, Sight, agree, evaluate, keep_private, perform};
+use callboard_engine::{
+    Desk, Host, RunError, RunOrder, Sight, agree, discard, evaluate, keep_private, perform, sign,
+};
 use callboard_kernel::EntityId;
 use callboard_lifecycle::Kind;
 use callboard_supervisor::{Audience, Limits, Stdin, Timers};
@@ -140,8 +142,13 @@ impl RunArgs {
             Some(given) => detaching::become_shim(given)?,
             None => ids::new(Kind::Session, clock::now()),
         };
-        let order = self.order(store, id)?;
-        self.keep_words(&order.dir)?;
+        let dir = store.runs()?.join(id.to_string());
+        // Who makes it is said in it first, so that it is known whose it was if this process dies before its first record.
+        sign(&dir).map_err(|source| Error::File(dir.clone(), source))?;
+        let order = self.order(store, id).and_then(|order| self.keep_words(&order.dir).map(|()| order));
+        let order = order.inspect_err(|_| {
+            discard(&dir);
+        })?;
         let open = || store.open_quietly();
         let desk = Desk { open: &open, clock: &Real, is_shared: store.is_shared()? };
         let mut is_let_go = false;
@@ -151,7 +158,12 @@ impl RunArgs {
                 is_let_go = true;
             }
         };
-        let ended = perform(order, desk, &mut started).map_err(Error::Run)?;
+        let ended = perform(order, desk, &mut started).map_err(|error| {
+            if matches!(error, RunError::NotRecorded(_)) {
+                discard(&dir);
+            }
+            Error::Run(error)
+        })?;
         let host = Host::this();
         let view = evaluate(&ended.stored, &Sight::present(clock::now(), &host));
         if let Some(path) = &self.report {

@@ -82,7 +82,8 @@ fn output(ledger: &Ledger, dir: &Path) -> Check {
                 dir.display(),
                 size(bytes)
             ),
-            "remove them if no other store keeps its runs there",
+            "callboard reap removes those whose supervisor died before its first record; remove the others if no other \
+             store keeps its runs there",
         ),
     }
 }

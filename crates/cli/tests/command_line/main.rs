@@ -14,6 +14,7 @@ mod filters;
 mod fleet;
 mod help;
 mod ids;
+mod leftovers;
 mod lists;
 mod lives;
 mod machines;

@@ -8,6 +8,7 @@ mod recorder;
 mod watching;
 
 pub(crate) use checking::{Supervised, checks_of};
+pub(crate) use order::whereabouts;
 pub use order::{Order, agree};
 pub(crate) use perform::delivered;
 pub use perform::{Ended, RunError, perform};

@@ -67,19 +67,9 @@ impl Order {
             .with("argv", Value::List(argv.iter().map(|word| text(word)).collect()))
             .with("cwd", self.cwd.to_string_lossy().into_owned())
             .with("dir", self.dir.to_string_lossy().into_owned())
-            .with("host", supervisor.host.as_str())
-            .with("boot", supervisor.boot.as_str())
-            .with("supervisor", Value::Map(process(supervisor)))
             .with("adapter", self.program.name())
             .with("artifacts", Value::Map(promised(&self.agreement)));
-        if let Some(machine) = &supervisor.machine {
-            facts.set("machine", machine.as_str());
-        }
-        for (name, namespace) in [("pid_ns", supervisor.pid_ns), ("time_ns", supervisor.time_ns)] {
-            if let Some(number) = namespace.and_then(|number| i64::try_from(number).ok()) {
-                facts.set(name, number);
-            }
-        }
+        facts.merge(&whereabouts(supervisor));
         if !self.labels.is_empty() {
             let mut labels = Facts::none();
             for (name, value) in &self.labels {
@@ -129,6 +119,23 @@ pub(crate) fn seconds(span: std::time::Duration) -> Value {
         return Value::Int(i64::try_from(span.as_secs()).unwrap_or(i64::MAX));
     }
     Value::Float((span.as_secs_f64() * 1000.0).round() / 1000.0)
+}
+
+/// The supervisor of a run, and where it is, as it is recorded.
+pub(crate) fn whereabouts(supervisor: &Identity) -> Facts {
+    let mut facts = Facts::none()
+        .with("host", supervisor.host.as_str())
+        .with("boot", supervisor.boot.as_str())
+        .with("supervisor", Value::Map(process(supervisor)));
+    if let Some(machine) = &supervisor.machine {
+        facts.set("machine", machine.as_str());
+    }
+    for (name, namespace) in [("pid_ns", supervisor.pid_ns), ("time_ns", supervisor.time_ns)] {
+        if let Some(number) = namespace.and_then(|number| i64::try_from(number).ok()) {
+            facts.set(name, number);
+        }
+    }
+    facts
 }
 
 /// A process as it is recorded.

@@ -11,7 +11,7 @@ use axum::extract::{Request, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use callboard_engine::{Act, ReapError, Reaped, Reaper};
+use callboard_engine::{Act, ReapError, Reaped, Reaper, Swept};
 use callboard_ledger::{ImportError, Imported, Info, Range, Report};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
@@ -68,9 +68,10 @@ struct ReapAnswer {
     dry_run: bool,
     ended: usize,
     items: Vec<Reaped>,
+    swept: Swept,
 }
 
-/// End the runs whose supervisor is dead.
+/// End the runs whose supervisor is dead, and remove what supervisors left that died before their first record.
 #[utoipa::path(
     post, path = "/admin/reap", tag = "admin", request_body = ReapRequest,
     responses((status = 200, body = serde_json::Value))
@@ -89,7 +90,8 @@ pub(super) async fn reap(
             ReapError::Write(fault) => Problem::from(fault),
         })?;
         let ended = items.iter().filter(|item| item.act == Act::Ended).count();
-        Answer::json(&ReapAnswer { dry_run, ended, items })
+        let swept = app.sweep(dry_run)?;
+        Answer::json(&ReapAnswer { dry_run, ended, items, swept })
     })
     .await
 }

@@ -204,7 +204,7 @@ pub(crate) fn group_members() -> HashMap<String, HashSet<u32>> {
 }
 
 /// Visits a directory of groups and all below it.
-fn each(top: &Path, visit: &mut dyn FnMut(&Path)) {
+pub(super) fn each(top: &Path, visit: &mut dyn FnMut(&Path)) {
     let mut waiting = vec![(top.to_owned(), 0)];
     while let Some((directory, depth)) = waiting.pop() {
         visit(&directory);

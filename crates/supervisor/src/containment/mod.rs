@@ -14,6 +14,7 @@ mod account;
 mod cgroup;
 mod hierarchy;
 mod leave;
+mod leftover;
 mod limits;
 mod tree;
 
@@ -22,4 +23,5 @@ pub(crate) use account::{Held, hold};
 pub(crate) use cgroup::{Group, find, group_members};
 pub(crate) use hierarchy::groups_of;
 pub use leave::leave_runs;
+pub use leftover::{count_empty, group_markers, remove_empty};
 pub(crate) use tree::{Roots, Tree, carries, markers};
