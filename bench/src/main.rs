@@ -13,6 +13,7 @@ mod measure;
 mod peer;
 mod run;
 mod serve;
+mod truth;
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -51,6 +52,12 @@ const BENCHES: &[Bench] = &[
                 same in process, the page, memory and start; --part NAME for one part, --entities N, --binary PATH \
                 instead of building one",
         run: serve::run,
+    },
+    Bench {
+        name: "truth",
+        shows: "the time from what happens to a run until `ps`, HTTP and the feed tell it, beside a bare process and a \
+                loopback socket; --times N, --binary PATH instead of building one",
+        run: truth::run,
     },
 ];
 

@@ -15,10 +15,10 @@ use super::wire::Wire;
 const READY_MAX: Duration = Duration::from_secs(30);
 
 /// A server that runs until this is dropped.
-pub(super) struct Host {
+pub(crate) struct Host {
     child: Child,
-    pub(super) address: SocketAddr,
-    pub(super) token: String,
+    pub(crate) address: SocketAddr,
+    pub(crate) token: String,
     /// The link that lets a browser in once.
     pub(super) login: String,
     /// From its start until it said that it is ready.
@@ -34,7 +34,7 @@ struct Ready {
 impl Host {
     /// Starts a server on a store and waits until `/readyz` says yes.
     #[expect(clippy::disallowed_methods, reason = "what is measured is a program, and it is ended here")]
-    pub(super) fn start(callboard: &Path, store: &Path) -> Result<Self, Box<dyn Error>> {
+    pub(crate) fn start(callboard: &Path, store: &Path) -> Result<Self, Box<dyn Error>> {
         let began = Instant::now();
         let mut child = Command::new(callboard)
             .arg("--store")
@@ -66,7 +66,7 @@ impl Host {
         self.wire().is_ok_and(|mut wire| wire.get("/readyz").is_ok())
     }
 
-    pub(super) fn wire(&self) -> std::io::Result<Wire> {
+    pub(crate) fn wire(&self) -> std::io::Result<Wire> {
         Wire::open(self.address, &self.token)
     }
 

@@ -5,13 +5,13 @@
 
 mod crowd;
 mod feed;
-mod host;
+pub(crate) mod host;
 mod looks;
 mod moves;
 mod page;
 mod parts;
 mod rest;
 mod store;
-mod wire;
+pub(crate) mod wire;
 
 pub(crate) use parts::run;

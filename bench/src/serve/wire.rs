@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 /// One connection with its token.
-pub(super) struct Wire {
+pub(crate) struct Wire {
     stream: BufReader<TcpStream>,
     headers: String,
     body: Vec<u8>,
@@ -19,18 +19,18 @@ pub(super) struct Answer<'a> {
 }
 
 impl Wire {
-    pub(super) fn open(address: SocketAddr, token: &str) -> std::io::Result<Self> {
+    pub(crate) fn open(address: SocketAddr, token: &str) -> std::io::Result<Self> {
         let stream = connect(address)?;
         let headers = format!("Host: {address}\r\nAuthorization: Bearer {token}\r\n");
         Ok(Self { stream: BufReader::new(stream), headers, body: Vec::new() })
     }
 
     /// Asks, and wants it answered with what was asked for.
-    pub(super) fn get(&mut self, path: &str) -> Result<&[u8], Box<dyn Error>> {
+    pub(crate) fn get(&mut self, path: &str) -> Result<&[u8], Box<dyn Error>> {
         self.ask("GET", path, "", "")
     }
 
-    pub(super) fn post(&mut self, path: &str, body: &str) -> Result<&[u8], Box<dyn Error>> {
+    pub(crate) fn post(&mut self, path: &str, body: &str) -> Result<&[u8], Box<dyn Error>> {
         self.ask("POST", path, "Content-Type: application/json\r\n", body)
     }
 
@@ -83,7 +83,7 @@ fn connect(address: SocketAddr) -> std::io::Result<TcpStream> {
 
 /// A stream of events whose head was read; the old version of the protocol has no chunks, so what follows are the
 /// bytes of the events and nothing else.
-pub(super) fn listen(address: SocketAddr, token: &str) -> Result<TcpStream, Box<dyn Error>> {
+pub(crate) fn listen(address: SocketAddr, token: &str) -> Result<TcpStream, Box<dyn Error>> {
     let mut stream = connect(address)?;
     let request =
         format!("GET /api/v1/events HTTP/1.0\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\r\n");
