@@ -10,10 +10,31 @@ use crate::program::Program;
 
 /// The program whose stream this command will print, or `Plain`.
 pub fn detect(argv: &[OsString]) -> Program {
-    let words: Vec<&str> = argv.iter().map(|word| word.to_str().unwrap_or_default()).collect();
-    let Some((program, arguments)) = unwrap(&words) else { return Program::Plain };
-    let arguments = arguments.split(|word| *word == "--").next().unwrap_or_default();
-    if asks_for_stream(program, arguments) { program } else { Program::Plain }
+    Launch::of(argv).adapter
+}
+
+/// What a command line tells of the agent program that it starts.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Launch {
+    /// Whose output it will print in a way that can be read, or `Plain`.
+    pub adapter: Program,
+    /// The agent program, also where its output will be text or a screen.
+    pub program: Option<Program>,
+    /// The model that it asks for.
+    pub model: Option<String>,
+}
+
+impl Launch {
+    /// Reads a command line.
+    pub fn of(argv: &[OsString]) -> Self {
+        let words: Vec<&str> = argv.iter().map(|word| word.to_str().unwrap_or_default()).collect();
+        let Some((program, arguments)) = unwrap(&words) else {
+            return Self { adapter: Program::Plain, program: None, model: None };
+        };
+        let arguments = arguments.split(|word| *word == "--").next().unwrap_or_default();
+        let adapter = if asks_for_stream(program, arguments) { program } else { Program::Plain };
+        Self { adapter, program: Some(program), model: model(program, arguments).map(str::to_owned) }
+    }
 }
 
 /// Wrappers inside wrappers are rare, and a command line is finite; this bound only says so.
@@ -30,10 +51,15 @@ fn unwrap<'a>(mut words: &'a [&'a str]) -> Option<(Program, &'a [&'a str])> {
             "stdbuf" => skip(rest, &["-i", "-o", "-e"], false),
             "timeout" => skip(rest, &["-k", "--kill-after", "-s", "--signal"], false).get(1..)?,
             "nohup" | "setsid" | "time" | "command" | "exec" => skip(rest, &[], false),
+            "uvx" => return of_package(skip(rest, &["-p", "--python", "--from", "--with"], false)),
             "npx" | "bunx" | "pnpx" => return of_package(skip(rest, &["-p", "--package"], false)),
             "npm" | "pnpm" | "yarn" | "bun" if matches!(rest.first(), Some(&("exec" | "dlx" | "x"))) => {
                 return of_package(skip(&rest[1..], &["-p", "--package"], false));
             }
+            "python" | "python3" => match rest {
+                ["-m", module, rest @ ..] => return Some((of_name(module)?, rest)),
+                _ => return of_script(skip(rest, &["-X", "-W"], false)),
+            },
             "node" | "bun" | "deno" => return of_script(skip(rest, &["-r", "--require", "--import"], false)),
             _ => return Some((of_name(name)?, rest)),
         };
@@ -70,6 +96,8 @@ fn of_name(name: &str) -> Option<Program> {
         "goose" => Program::Goose,
         "agent" | "cursor-agent" => Program::Cursor,
         "amp" => Program::Amp,
+        "qwen" => Program::Qwen,
+        "aider" => Program::Aider,
         _ => return None,
     })
 }
@@ -87,6 +115,8 @@ fn of_package<'a>(words: &'a [&'a str]) -> Option<(Program, &'a [&'a str])> {
         "@google/gemini-cli" => Program::Gemini,
         "opencode-ai" => Program::Opencode,
         "@sourcegraph/amp" | "@ampcode/cli" => Program::Amp,
+        "@qwen-code/qwen-code" => Program::Qwen,
+        "aider-chat" => Program::Aider,
         _ => of_name(name)?,
     };
     Some((program, arguments))
@@ -103,6 +133,7 @@ fn of_script<'a>(words: &'a [&'a str]) -> Option<(Program, &'a [&'a str])> {
                 "codex" => Program::Codex,
                 "gemini-cli" => Program::Gemini,
                 "opencode-ai" => Program::Opencode,
+                "qwen-code" => Program::Qwen,
                 _ => return None,
             })
         })
@@ -113,7 +144,12 @@ fn of_script<'a>(words: &'a [&'a str]) -> Option<(Program, &'a [&'a str])> {
 fn asks_for_stream(program: Program, arguments: &[&str]) -> bool {
     let has = |word: &str| arguments.contains(&word);
     match program {
-        Program::Claude | Program::Cursor => option_is(arguments, &["--output-format"], "stream-json"),
+        Program::Claude | Program::Cursor | Program::Qwen => {
+            option_is(arguments, &["--output-format"], "stream-json")
+                || program == Program::Qwen && option_is(arguments, &["-o"], "stream-json")
+        }
+        // Without a message it is a conversation, in which one failed request ends nothing.
+        Program::Aider => option(arguments, &["--message", "--msg", "-m", "--message-file", "-f"]).is_some(),
         Program::Gemini => option_is(arguments, &["--output-format", "-o"], "stream-json"),
         Program::Goose => has("run") && option_is(arguments, &["--output-format"], "stream-json"),
         Program::Codex => (has("exec") || has("e")) && (has("--json") || has("--experimental-json")),
@@ -123,8 +159,30 @@ fn asks_for_stream(program: Program, arguments: &[&str]) -> bool {
     }
 }
 
-/// Whether an option has this value, as `--name value` or `--name=value`; the last one counts.
+/// The model that the arguments ask for. Codex also takes it as a setting: `-c model="gpt-5"`.
+fn model<'a>(program: Program, arguments: &[&'a str]) -> Option<&'a str> {
+    let names: &[&str] = match program {
+        Program::Claude | Program::Cursor => &["--model"],
+        Program::Codex | Program::Gemini | Program::Qwen | Program::Opencode => &["--model", "-m"],
+        Program::Goose | Program::Aider => &["--model"],
+        Program::Amp | Program::Plain => &[],
+    };
+    let setting = || {
+        let settings = arguments.windows(2).filter(|pair| matches!(pair[0], "-c" | "--config"));
+        settings.filter_map(|pair| pair[1].strip_prefix("model=")).next_back()
+    };
+    let found = option(arguments, names).or_else(|| setting().filter(|_| program == Program::Codex))?;
+    let found = found.trim_matches(['"', '\'']);
+    (!found.is_empty()).then_some(found)
+}
+
+/// Whether an option has this value.
 fn option_is(arguments: &[&str], names: &[&str], value: &str) -> bool {
+    option(arguments, names) == Some(value)
+}
+
+/// The value of an option, as `--name value` or `--name=value`; the last one counts.
+fn option<'a>(arguments: &[&'a str], names: &[&str]) -> Option<&'a str> {
     let mut found = None;
     for (index, word) in arguments.iter().enumerate() {
         if names.contains(word) {
@@ -135,7 +193,7 @@ fn option_is(arguments: &[&str], names: &[&str], value: &str) -> bool {
             found = Some(given);
         }
     }
-    found == Some(value)
+    found
 }
 
 #[cfg(test)]
@@ -169,7 +227,11 @@ mod tests {
         is(Program::Cursor, "cursor-agent -p --output-format stream-json fix");
         is(Program::Cursor, "agent -p --output-format stream-json fix");
         is(Program::Amp, "amp -x fix --stream-json");
-        is(Program::Plain, "aider --message fix --yes-always");
+        is(Program::Aider, "aider --message fix --yes-always");
+        is(Program::Plain, "aider --yes-always src/main.py");
+        is(Program::Qwen, "qwen --yolo -p fix --output-format stream-json");
+        is(Program::Qwen, "qwen -p fix -o stream-json");
+        is(Program::Plain, "qwen --yolo -p fix");
     }
 
     #[test]
@@ -185,6 +247,11 @@ mod tests {
         );
         is(Program::Gemini, "node /lib/node_modules/@google/gemini-cli/bundle/index.js -o stream-json");
         is(Program::Codex, "nice -n 10 timeout -k 5 60 env A=b codex exec --json fix");
+        is(Program::Qwen, "npx @qwen-code/qwen-code@0.15.10 -p fix -o stream-json");
+        is(Program::Qwen, "node /lib/node_modules/@qwen-code/qwen-code/cli.js -p fix -o stream-json");
+        is(Program::Aider, "python3 -m aider --message fix");
+        is(Program::Aider, "uvx --python 3.12 aider-chat --message fix");
+        is(Program::Aider, "python3 /opt/bin/aider --message fix");
         is(Program::Codex, r"C:\npm\codex.cmd exec --json fix");
     }
 
@@ -198,5 +265,25 @@ mod tests {
         is(Program::Plain, "sh -c codex exec --json");
         is(Program::Plain, "env env env env env env env env env codex exec --json");
         assert_eq!(detect(&[]), Program::Plain);
+    }
+
+    #[test]
+    fn a_program_is_known_by_its_name_and_asks_for_a_model() {
+        let launch = |line: &str| {
+            let argv: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let Launch { adapter, program, model } = Launch::of(&argv);
+            (adapter, program, model)
+        };
+        let model = |name: &str| Some(name.to_owned());
+        assert_eq!(launch("codex"), (Program::Plain, Some(Program::Codex), None));
+        assert_eq!(launch("gemini -m flash"), (Program::Plain, Some(Program::Gemini), model("flash")));
+        assert_eq!(launch("ls -m flash"), (Program::Plain, None, None));
+        let codex = |rest: &str| launch(&format!("codex exec --json {rest}")).2;
+        assert_eq!(codex("-m gpt-5 fix"), model("gpt-5"));
+        assert_eq!(codex("-c model=\"gpt-5\" fix"), model("gpt-5"));
+        assert_eq!(codex("-c model_provider=x fix"), None);
+        assert_eq!(codex("fix -- --model gpt-5"), None);
+        assert_eq!(launch("aider -m fix --model openai/x").2, model("openai/x"));
+        assert_eq!(launch("opencode run --model=a/b fix").2, model("a/b"));
     }
 }

@@ -48,6 +48,10 @@ pub enum Cause {
         /// Whether the same request may work later.
         retryable: bool,
     },
+    /// The model's output limit cut the answer.
+    OutputLimit,
+    /// The provider's stream broke off before the answer was whole.
+    CutStream,
     /// It used up the turns it was given.
     MaxTurns,
     /// It used up the money it was given.
@@ -93,13 +97,15 @@ impl Cause {
             Self::Refusal => "the model refused",
             Self::Provider { retryable: true } => "the provider failed, and a later try may work",
             Self::Provider { retryable: false } => "the provider failed",
+            Self::OutputLimit => "the model's output limit cut the answer",
+            Self::CutStream => "the provider's stream broke off",
             Self::MaxTurns => "its turns were used up",
             Self::Budget => "its budget was used up",
             Self::ContextLimit => "the prompt is too long for the model",
             Self::Login => "it is not logged in",
             Self::Startup => "it could not begin",
             Self::Tool => "a tool broke it",
-            Self::UnknownEnd => "it ended with a word that is not known",
+            Self::UnknownEnd => "it ended for a reason that callboard does not know",
             Self::Other => "it failed",
         }
     }

@@ -9,19 +9,27 @@ mod detect;
 mod dialect;
 mod end;
 mod lines;
+mod loops;
+mod noise;
 mod program;
 mod reader;
 mod signal;
 mod summary;
 mod tally;
+mod terminal;
 mod usd;
 mod verdict;
 
-pub use detect::detect;
+pub use detect::{Launch, detect};
 pub use end::{AgentEnd, Cause, Failure};
-pub use program::{Program, UnknownProgram};
+pub use noise::is_noise;
+pub use program::{ExitCode, Program, UnknownProgram};
 pub use reader::Reader;
-pub use signal::{Signal, Waiting, WaitingFor};
-pub use summary::{Child, LimitStatus, Note, RateLimit, Summary, Tokens, UnknownKind};
+pub use signal::{KnownBy, Signal, Waiting, WaitingFor};
+pub use summary::{
+    Child, KilledTool, LimitStatus, ModelBy, Note, OpenTool, RateLimit, Retrying, Summary, Tokens,
+    UnknownKind,
+};
+pub use terminal::without_controls;
 pub use usd::Usd;
 pub use verdict::{Standing, Verdict, verdict};

@@ -26,8 +26,24 @@ pub enum Program {
     Cursor,
     /// Amp: `amp -x --stream-json`, which speaks like Claude Code.
     Amp,
+    /// qwen-code: `qwen --output-format stream-json`, which speaks like Claude Code.
+    Qwen,
+    /// aider: `aider --message`, which has no structured stream; its text tells of a provider that failed.
+    Aider,
     /// Any other program; its output is text and its exit code is all that is known of its end.
     Plain,
+}
+
+/// What a program's exit code is worth.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExitCode {
+    /// It was tried with failing providers, and every failure had a code of its own.
+    Tells,
+    /// It exits with 0 after some failures.
+    HidesFailures,
+    /// Nobody has tried.
+    Untried,
 }
 
 /// A name that no program here has.
@@ -39,7 +55,7 @@ pub struct UnknownProgram {
 
 impl Program {
     /// Every program, in the order in which they are listed to people.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Claude,
         Self::Codex,
         Self::Gemini,
@@ -47,6 +63,8 @@ impl Program {
         Self::Goose,
         Self::Cursor,
         Self::Amp,
+        Self::Qwen,
+        Self::Aider,
         Self::Plain,
     ];
 
@@ -60,18 +78,32 @@ impl Program {
             Self::Goose => "goose",
             Self::Cursor => "cursor",
             Self::Amp => "amp",
+            Self::Qwen => "qwen",
+            Self::Aider => "aider",
             Self::Plain => "plain",
         }
     }
 
     /// Whether it reports its own end, so that a clean exit without that report is not a clean end.
     pub const fn reports_end(self) -> bool {
-        !matches!(self, Self::Plain)
+        !matches!(self, Self::Aider | Self::Plain)
+    }
+
+    /// Whether an exit code of 0 can be believed. Three programs are known to exit with 0 after their provider failed.
+    pub const fn exit_code(self) -> ExitCode {
+        match self {
+            Self::Qwen | Self::Aider | Self::Gemini | Self::Opencode => ExitCode::HidesFailures,
+            Self::Claude | Self::Codex => ExitCode::Tells,
+            Self::Goose | Self::Cursor | Self::Amp | Self::Plain => ExitCode::Untried,
+        }
     }
 
     fn known() -> String {
-        let names: Vec<&str> =
-            Self::ALL.iter().filter(|program| program.reports_end()).map(|program| program.name()).collect();
+        let names: Vec<&str> = Self::ALL
+            .iter()
+            .filter(|program| !matches!(program, Self::Plain))
+            .map(|program| program.name())
+            .collect();
         names.join(", ")
     }
 }
@@ -110,11 +142,11 @@ mod tests {
 
     #[test]
     fn an_unknown_name_lists_the_known_ones() {
-        let error = "aider".parse::<Program>().expect_err("aider has no stream").to_string();
+        let error = "emacs".parse::<Program>().expect_err("emacs is no agent").to_string();
         assert_eq!(
             error,
-            "no adapter is called `aider`; known are claude, codex, gemini, opencode, goose, cursor, amp, and none for \
-             plain text"
+            "no adapter is called `emacs`; known are claude, codex, gemini, opencode, goose, cursor, amp, qwen, aider, \
+             and none for plain text"
         );
     }
 }

@@ -65,6 +65,49 @@ pub struct Waiting {
     pub cause: WaitingFor,
     /// What is asked, such as the tool that wants permission.
     pub detail: Option<String>,
+    /// From where this is known.
+    pub known_by: KnownBy,
+}
+
+/// From where it is known that an agent waits.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KnownBy {
+    /// An event of its structured stream.
+    Stream,
+    /// A status that it writes to its terminal for programs to read.
+    Status,
+    /// The title it gives its terminal.
+    Title,
+    /// A notification it shows to a person, whose words were interpreted.
+    Notification,
+}
+
+impl KnownBy {
+    /// Whether the program said so in as many words, and nothing was interpreted.
+    pub const fn is_observed(self) -> bool {
+        match self {
+            Self::Stream | Self::Status => true,
+            Self::Title | Self::Notification => false,
+        }
+    }
+
+    /// The word for it in a record.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Stream => "stream",
+            Self::Status => "terminal status",
+            Self::Title => "terminal title",
+            Self::Notification => "terminal notification",
+        }
+    }
+}
+
+impl Waiting {
+    /// A wait that the structured stream tells.
+    pub const fn in_stream(cause: WaitingFor, detail: Option<String>) -> Self {
+        Self { cause, detail, known_by: KnownBy::Stream }
+    }
 }
 
 /// The kinds of answers an agent waits for.

@@ -17,8 +17,12 @@ use crate::usd::Usd;
 pub struct Summary {
     /// Whose stream it is.
     pub program: Program,
+    /// The agent program that the command line names, also where its output is only text or a screen.
+    pub launched: Option<Program>,
     /// The model that answers, as the agent names it.
     pub model: Option<String>,
+    /// From where the model is known.
+    pub model_by: Option<ModelBy>,
     /// The agent's own id of the conversation, with which it can be resumed.
     pub vendor_session: Option<String>,
     /// The agent's count of turns: model round-trips where it counts those, prompts otherwise.
@@ -35,6 +39,16 @@ pub struct Summary {
     pub cost_usd: Option<Usd>,
     /// How often a request to the model was made again.
     pub retries: u64,
+    /// The retries since the model last answered.
+    pub retrying: Option<Retrying>,
+    /// How many steps in a row repeat one of the three before them, once there are enough to call it a loop.
+    pub looping_steps: Option<u64>,
+    /// The oldest tool call that has no result yet.
+    pub open_tool: Option<OpenTool>,
+    /// The tools that it asked for and was not allowed to use.
+    pub denied: Vec<String>,
+    /// The tools whose process was killed, as far as their results tell.
+    pub killed_tools: Vec<KilledTool>,
     /// What the provider last said of its limits.
     pub rate_limit: Option<RateLimit>,
     /// What it is waiting for.
@@ -59,6 +73,58 @@ pub struct Summary {
     pub text_lines: u64,
     /// How many lines began like an event and were not one, or were too long to be read.
     pub broken_lines: u64,
+}
+
+/// From where the model is known.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelBy {
+    /// The agent names it in its output.
+    Stream,
+    /// The command line asks for it.
+    CommandLine,
+    /// The agent's settings ask for it, which something else may override.
+    Settings,
+}
+
+impl ModelBy {
+    /// The word for it in a record.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Stream => "stream",
+            Self::CommandLine => "command line",
+            Self::Settings => "settings",
+        }
+    }
+}
+
+/// Requests to the model that fail and are made again.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct Retrying {
+    /// How many in a row.
+    pub count: u64,
+    /// What went wrong last, in the vendor's words.
+    pub last_error: String,
+    /// The HTTP status of the last failure, if it had one.
+    pub status: Option<u64>,
+}
+
+/// A tool call without a result.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct OpenTool {
+    /// The vendor's id of the call.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+}
+
+/// A tool whose process was killed.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct KilledTool {
+    /// The tool.
+    pub tool: String,
+    /// What its result tells, such as `exit code 137, as after SIGKILL`.
+    pub how: String,
 }
 
 /// Tokens as the agent counts them; vendors differ in whether `input` includes what came from a cache.
@@ -140,11 +206,6 @@ pub enum Note {
         /// What it said of the error.
         message: String,
     },
-    /// A permission was asked for and refused without a person.
-    PermissionDenied {
-        /// The tool that was not allowed.
-        tool: String,
-    },
     /// More is odd than is kept.
     MoreNotes,
 }
@@ -162,7 +223,9 @@ impl Summary {
     pub(crate) const fn new(program: Program) -> Self {
         Self {
             program,
+            launched: None,
             model: None,
+            model_by: None,
             vendor_session: None,
             turns: None,
             tool_calls: 0,
@@ -171,6 +234,11 @@ impl Summary {
             tokens: Tokens { input: None, output: None, cache_read: None, cache_write: None, total: None },
             cost_usd: None,
             retries: 0,
+            retrying: None,
+            looping_steps: None,
+            open_tool: None,
+            denied: Vec::new(),
+            killed_tools: Vec::new(),
             rate_limit: None,
             waiting: None,
             last_message: None,

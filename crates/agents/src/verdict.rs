@@ -1,24 +1,32 @@
 //! Sets the agent's own account of its end against the exit code.
 //!
-//! Invariant: where the two disagree the events win, because they say what happened and the code is one number that some
-//! programs never set; the disagreement itself is reported either way. A clean exit without the agent's end is not a
-//! clean end. Not here: timeouts, stops and memory, which the supervisor knows and which come before all this.
+//! Invariant: an end is clean only if both say so. An agent that reports a failure has failed although it exits with 0,
+//! because some programs never set another code; one that reports success and then exits with another code, or is ended
+//! by a signal, has not ended cleanly. A clean exit without the agent's end is not a clean end. The sentence says what
+//! was reported and what was read, and not which of them decides: that is said where it is decided. Not here: timeouts,
+//! stops and memory, which the supervisor knows and which come before all this.
 
 use serde::Serialize;
 
 use crate::end::{AgentEnd, Cause, Failure};
-use crate::program::Program;
-use crate::summary::{Note, Summary};
+use crate::program::{ExitCode, Program};
+use crate::summary::{KilledTool, Note, Summary};
 
 /// What to believe of an agent's end, and why.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Verdict {
     /// How the agent's account and the exit code stand to each other.
     pub standing: Standing,
-    /// The end to believe; none if the agent gave none and the exit code alone has to do.
+    /// The end that the agent reported, or that its exit code explains; none if there is nothing but the exit code.
     pub end: Option<AgentEnd>,
     /// The same in a sentence for people.
     pub sentence: String,
+    /// The tools that the agent asked for and was not allowed to use.
+    pub denied: Vec<String>,
+    /// The tools whose process was killed.
+    pub killed_tools: Vec<KilledTool>,
+    /// The program that is known to exit with 0 after failures, if the exit code is all there is to go by.
+    pub exit_code_hides: Option<Program>,
 }
 
 /// How the agent's account and the exit code stand to each other.
@@ -44,21 +52,38 @@ impl Verdict {
     pub fn is_clean(&self) -> Option<bool> {
         match self.standing {
             Standing::ExitCodeAlone => None,
-            Standing::NoEndEvent => Some(false),
-            Standing::Agrees
-            | Standing::ExitCodeExplains
-            | Standing::ExitHidesFailure
-            | Standing::ExitDeniesSuccess => Some(self.end.as_ref().is_some_and(AgentEnd::is_success)),
+            Standing::NoEndEvent | Standing::ExitDeniesSuccess => Some(false),
+            Standing::Agrees | Standing::ExitCodeExplains | Standing::ExitHidesFailure => {
+                Some(self.end.as_ref().is_some_and(AgentEnd::is_success))
+            }
         }
     }
 }
 
 /// Judges the end of a run; `exit` is none if a signal ended the program.
 pub fn verdict(summary: &Summary, exit: Option<i32>) -> Verdict {
+    let (standing, end, sentence) = weigh(summary, exit);
+    let hides = |program: &Program| program.exit_code() == ExitCode::HidesFailures;
+    let is_alone = standing == Standing::ExitCodeAlone && exit == Some(0);
+    Verdict {
+        standing,
+        end,
+        sentence,
+        denied: summary.denied.clone(),
+        killed_tools: summary.killed_tools.clone(),
+        exit_code_hides: summary.launched.filter(|program| is_alone && hides(program)),
+    }
+}
+
+/// How the two stand to each other, the end, and both in a sentence.
+type Weighed = (Standing, Option<AgentEnd>, String);
+
+fn weigh(summary: &Summary, exit: Option<i32>) -> Weighed {
     let program = summary.program;
-    if !program.reports_end() {
-        let sentence = format!("the program reports no end of its own; {}", exit_words(exit));
-        return Verdict { standing: Standing::ExitCodeAlone, end: None, sentence };
+    if !program.reports_end() && summary.end.is_none() {
+        let who = if program == Program::Plain { "the program" } else { program.name() };
+        let sentence = format!("{who} reports no end of its own; {}", exit_words(exit));
+        return (Standing::ExitCodeAlone, None, sentence);
     }
     let documented = exit.and_then(|code| documented_end(program, code, summary));
     match (&summary.end, documented) {
@@ -66,7 +91,7 @@ pub fn verdict(summary: &Summary, exit: Option<i32>) -> Verdict {
             let words = end_words(&end, summary);
             let sentence =
                 format!("{program} reported no end; {}, which means that {words}", exit_words(exit));
-            Verdict { standing: Standing::ExitCodeExplains, end: Some(end), sentence }
+            (Standing::ExitCodeExplains, Some(end), sentence)
         }
         (None, None) => no_end(summary, exit),
         (Some(reported), documented) => compare(summary, reported, documented, exit),
@@ -78,26 +103,26 @@ fn compare(
     reported: &AgentEnd,
     documented: Option<AgentEnd>,
     exit: Option<i32>,
-) -> Verdict {
+) -> Weighed {
     let program = summary.program;
     let words = end_words(reported, summary);
     let exited = exit_words(exit);
     match (reported.is_success(), exit) {
-        (true, Some(0)) => Verdict {
-            standing: Standing::Agrees,
-            end: Some(reported.clone()),
-            sentence: format!("{program} reported that {words}, and {exited}"),
-        },
-        (true, _) => Verdict {
-            standing: Standing::ExitDeniesSuccess,
-            end: Some(reported.clone()),
-            sentence: format!("{program} reported that {words}, but {exited}; the report is believed"),
-        },
-        (false, Some(0)) => Verdict {
-            standing: Standing::ExitHidesFailure,
-            end: Some(reported.clone()),
-            sentence: format!("{program} reported that {words}, but {exited}; the report is believed"),
-        },
+        (true, Some(0)) => (
+            Standing::Agrees,
+            Some(reported.clone()),
+            format!("{program} reported that {words}, and {exited}"),
+        ),
+        (true, _) => (
+            Standing::ExitDeniesSuccess,
+            Some(reported.clone()),
+            format!("{program} reported that {words}, but {exited}"),
+        ),
+        (false, Some(0)) => (
+            Standing::ExitHidesFailure,
+            Some(reported.clone()),
+            format!("{program} reported that {words}, but {exited}"),
+        ),
         (false, _) => {
             // The code can name the cause more closely than the event did.
             let end = match (reported.failure().map(|failure| failure.cause), documented) {
@@ -105,12 +130,12 @@ fn compare(
                 _ => reported.clone(),
             };
             let sentence = format!("{program} reported that {}, and {exited}", end_words(&end, summary));
-            Verdict { standing: Standing::Agrees, end: Some(end), sentence }
+            (Standing::Agrees, Some(end), sentence)
         }
     }
 }
 
-fn no_end(summary: &Summary, exit: Option<i32>) -> Verdict {
+fn no_end(summary: &Summary, exit: Option<i32>) -> Weighed {
     let program = summary.program;
     let is_cut = summary.notes.contains(&Note::CutStream);
     let seen = match (summary.events, summary.ends) {
@@ -121,7 +146,7 @@ fn no_end(summary: &Summary, exit: Option<i32>) -> Verdict {
         (_, _) => "went on after it had reported an end, and reported no other".to_owned(),
     };
     let sentence = format!("{program} {seen}, and {}; that is not a clean end", exit_words(exit));
-    Verdict { standing: Standing::NoEndEvent, end: None, sentence }
+    (Standing::NoEndEvent, None, sentence)
 }
 
 /// The exit codes that Gemini CLI gives a meaning of their own.
@@ -176,6 +201,6 @@ fn failure_words(failure: &Failure) -> String {
 fn exit_words(exit: Option<i32>) -> String {
     match exit {
         Some(code) => format!("the exit code is {code}"),
-        None => "a signal ended it".to_owned(),
+        None => "it was killed by a signal".to_owned(),
     }
 }

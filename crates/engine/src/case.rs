@@ -151,6 +151,8 @@ impl Onset {
             Some(
                 "run.health.kill_unconfirmed"
                 | "run.health.alive_after_end"
+                | "run.health.denied"
+                | "run.health.truncated"
                 | "run.health.supervisor_stopped",
             ) => self.entered,
             Some(_) | None => self.heard,
@@ -186,6 +188,7 @@ mod tests {
             none().with("plays_moving", 0_i64).with("plays_waiting", 0_i64).with("plays_blocked", 2_i64),
             none().with("confidence", Value::Float(0.2)).with("is_stopped", true),
             none().with("retrying", Value::Map(none().with("count", 9_i64).with("since", long_ago()))),
+            none().with("denied", Value::List(vec![Value::Text("Bash".to_owned())])),
             none().with("looping", Value::Map(none().with("steps", 9_i64).with("since", long_ago()))),
         ]
     }
@@ -216,7 +219,12 @@ mod tests {
         for machine in MACHINES {
             for state in (0..machine.states.len()).map(|at| Lifecycle::new(machine.kind, at as u8)) {
                 for facts in facts() {
-                    for codes in [&[][..], &["run.failed.exit_nonzero"], &["run.aborted.sigint"]] {
+                    for codes in [
+                        &[][..],
+                        &["run.failed.exit_nonzero"],
+                        &["run.aborted.sigint"],
+                        &["run.completed.denied"],
+                    ] {
                         for look in looks() {
                             let mut stored = samples::stored(state, facts.clone(), codes);
                             let view = evaluate_as(&stored, look);

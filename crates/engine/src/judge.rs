@@ -3,9 +3,9 @@
 //! Invariant: nothing is judged here; where too little is recorded the answer is nothing, never a guess.
 
 use callboard_kernel::health::{
-    Hold, Judgement, Liveness, PlayFacts, Presence, ProcessIdentity, RunClass, ScheduleFacts, SessionFacts,
-    ShowFacts, Since, Stopping, TeamFacts, Thresholds, judge_play, judge_schedule, judge_session, judge_show,
-    judge_team,
+    CompletedWith, Hold, Judgement, Liveness, PlayFacts, Presence, ProcessIdentity, RunClass, ScheduleFacts,
+    SessionFacts, ShowFacts, Since, Stopping, TeamFacts, Thresholds, judge_play, judge_schedule,
+    judge_session, judge_show, judge_team,
 };
 use callboard_kernel::{Entity, Facts, Phase, Value, phase};
 use callboard_lifecycle::play::PlayState;
@@ -138,9 +138,11 @@ fn session(entity: &Entity, state: SessionState) -> SessionFacts {
         leftovers: count(facts, "leftovers").unwrap_or(0),
         kill_unconfirmed: entity.reasons.iter().any(|reason| reason.code == unconfirmed),
         later_end: map(facts, "later_end").and_then(|end| text(end, "message")).map(str::to_owned),
+        warning: warning(entity),
         errors_in_row: count(facts, "errors_in_row").unwrap_or(0),
         waits_for: text(facts, "waits_for")
             .map(|what| Since { what: what.to_owned(), at: moment(facts, "waits_since") }),
+        waits_inferred: text(facts, "waits_by").is_some_and(|by| by.ends_with("(inferred)")),
         limited_until: moment(facts, "limited_until")
             .map(|what| Since { what, at: moment(facts, "limited_since") }),
         retrying: map(facts, "retrying").and_then(|retrying| {
@@ -160,6 +162,19 @@ fn session(entity: &Entity, state: SessionState) -> SessionFacts {
             .filter(|phase| matches!(phase, PhaseName::Draining | PhaseName::Checking))
             .map(|what| Since { what, at: moment(facts, "phase_since") }),
     }
+}
+
+/// What somebody should know of a run that completed.
+fn warning(entity: &Entity) -> Option<CompletedWith> {
+    let has = |code: ReasonCode| entity.reasons.iter().any(|reason| reason.code == code);
+    if has(const { ReasonCode::of("run.completed.denied") }) {
+        let tools = match entity.facts.get("denied") {
+            Some(Value::List(tools)) => tools.iter().filter_map(said).collect::<Vec<_>>().join(", "),
+            Some(_) | None => "a tool".to_owned(),
+        };
+        return Some(CompletedWith::Denied(tools));
+    }
+    has(const { ReasonCode::of("run.completed.truncated") }).then_some(CompletedWith::CutAnswer)
 }
 
 /// What holds its command, as its supervisor recorded it.

@@ -1,4 +1,4 @@
-//! Claude Code's `stream-json`, which Cursor's and Amp's streams follow.
+//! Claude Code's `stream-json`, which the streams of Cursor, Amp and qwen-code follow.
 //!
 //! Invariant: a message of a subagent is activity of the run and never its turn or its end. Every message carries a
 //! `uuid`; one that comes again is not counted again. `system` messages and results have files of their own below.
@@ -8,11 +8,13 @@ mod system;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 
-use crate::dialect::fields::{List, Named, Text, lenient, unix_seconds};
+use crate::dialect::fields::{List, Named, ShellEnd, Text, lenient, unix_seconds};
+use crate::program::Program;
 use crate::signal::{Waiting, WaitingFor};
 use crate::summary::LimitStatus;
-use crate::tally::Tally;
+use crate::tally::{Outcome, Tally};
 
 /// What has to be remembered from one message to the next.
 #[derive(Debug)]
@@ -21,6 +23,33 @@ pub(crate) struct Claude {
     next_result: u64,
     /// The model would not answer in this turn.
     refused: bool,
+    /// The word for the request that failed last in this turn, from the message that shows it.
+    failed_request: Option<FailedRequest>,
+}
+
+/// How qwen-code begins the text by which it shows a failed request, as if the model had said it.
+const API_ERROR: &str = "[API Error: ";
+
+/// Why a request to the model failed, as the message says that the CLI makes up to show it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum FailedRequest {
+    OutputLimit,
+    Login,
+    Limited,
+    Refused,
+    Other,
+}
+
+impl FailedRequest {
+    fn of(word: &str) -> Self {
+        match word {
+            "max_output_tokens" => Self::OutputLimit,
+            "authentication_failed" | "oauth_org_not_allowed" | "cloud_credential_error" => Self::Login,
+            "rate_limit" | "overloaded" | "server_error" => Self::Limited,
+            "invalid_request" | "model_not_found" | "billing_error" | "account_on_hold" => Self::Refused,
+            _ => Self::Other,
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -37,7 +66,7 @@ struct Head<'a> {
 
 impl Claude {
     pub(crate) const fn new() -> Self {
-        Self { next_result: 0, refused: false }
+        Self { next_result: 0, refused: false, failed_request: None }
     }
 
     /// False if the line is no JSON object.
@@ -56,7 +85,7 @@ impl Claude {
         let subtype = Text::or_empty(&head.subtype);
         match kind {
             "system" => self.system(subtype, line, tally),
-            "assistant" => with(line, tally, assistant),
+            "assistant" => with(line, tally, |message, tally| self.assistant(message, tally)),
             "user" => with(line, tally, user),
             "stream_event" => with(line, tally, stream_event),
             "result" => self.result(subtype, line, tally),
@@ -111,9 +140,23 @@ struct Block<'a> {
     #[serde(borrow, default, deserialize_with = "lenient")]
     name: Option<Text<'a>>,
     #[serde(borrow, default, deserialize_with = "lenient")]
+    input: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "lenient")]
     tool_use_id: Option<Text<'a>>,
     #[serde(default, deserialize_with = "lenient")]
     is_error: Option<bool>,
+    /// The result of a tool: text, or a list of blocks.
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    content: Option<&'a RawValue>,
+}
+
+impl Claude {
+    fn assistant(&mut self, message: Message<'_>, tally: &mut Tally) {
+        if message.parent_tool_use_id.is_none() {
+            self.failed_request = Text::of(&message.error).map(FailedRequest::of);
+        }
+        assistant(message, tally);
+    }
 }
 
 fn assistant(message: Message<'_>, tally: &mut Tally) {
@@ -129,14 +172,17 @@ fn assistant(message: Message<'_>, tally: &mut Tally) {
             tally.model(model);
         }
     }
+    let is_qwen = tally.summary.program == Program::Qwen;
     for block in body.content.iter().flat_map(|content| &content.0) {
         match Text::or_empty(&block.r#type) {
+            "text" if is_qwen && Text::or_empty(&block.text).starts_with(API_ERROR) => {}
             "text" if is_main && message.error.is_none() => {
                 tally.said(Text::or_empty(&block.text));
                 tally.progress();
             }
             "tool_use" | "server_tool_use" | "mcp_tool_use" => {
-                tally.tool_started(Text::or_empty(&block.id), Text::or_empty(&block.name));
+                let input = block.input.map(RawValue::get);
+                tally.tool_started(Text::or_empty(&block.id), Text::or_empty(&block.name), input);
             }
             "server_tool_result" | "web_search_tool_result" | "mcp_tool_result" => tool_result(block, tally),
             _ if message.error.is_none() => tally.progress(),
@@ -158,7 +204,21 @@ fn user(message: Message<'_>, tally: &mut Tally) {
 }
 
 fn tool_result(block: &Block<'_>, tally: &mut Tally) {
-    tally.tool_ended(Text::or_empty(&block.tool_use_id), block.is_error != Some(true));
+    let said = block.content.map_or("", RawValue::get);
+    let text = said.trim_matches('"');
+    // qwen-code calls a command that failed a success, and says so in the text.
+    let shell = ShellEnd::of(text);
+    let ok = block.is_error != Some(true) && !shell.has_failed;
+    let exit = shell.exit.or_else(|| exit_code(text).filter(|_| !ok));
+    let outcome = Outcome { ok, said, exit, signal: shell.signal };
+    tally.tool_ended(Text::or_empty(&block.tool_use_id), outcome);
+}
+
+/// The shell tool begins the result of a command that failed with its code: `Exit code 137`.
+fn exit_code(text: &str) -> Option<i64> {
+    let rest = text.strip_prefix("Exit code ")?;
+    let digits = rest.find(|character: char| !character.is_ascii_digit()).unwrap_or(rest.len());
+    rest[..digits].parse().ok()
 }
 
 #[derive(Deserialize)]
@@ -219,7 +279,7 @@ struct AuthStatus {
 
 fn auth_status(status: AuthStatus, tally: &mut Tally) {
     match status.is_authenticating {
-        Some(true) => tally.waits(Waiting { cause: WaitingFor::Login, detail: None }),
+        Some(true) => tally.waits(Waiting::in_stream(WaitingFor::Login, None)),
         Some(false) | None => tally.waits_no_more(),
     }
 }
@@ -244,10 +304,10 @@ fn control_request(request: ControlRequest<'_>, tally: &mut Tally) {
     let Some(control) = request.request else { return tally.unknown("control_request") };
     let detail = |text: &Option<Text<'_>>| Text::of(text).map(str::to_owned);
     let waiting = match (Text::or_empty(&control.subtype), Text::or_empty(&control.tool_name)) {
-        ("can_use_tool", "AskUserQuestion") => Waiting { cause: WaitingFor::Question, detail: None },
-        ("can_use_tool", _) => Waiting { cause: WaitingFor::Permission, detail: detail(&control.tool_name) },
+        ("can_use_tool", "AskUserQuestion") => Waiting::in_stream(WaitingFor::Question, None),
+        ("can_use_tool", _) => Waiting::in_stream(WaitingFor::Permission, detail(&control.tool_name)),
         ("elicitation" | "request_user_dialog", _) => {
-            Waiting { cause: WaitingFor::Question, detail: detail(&control.message) }
+            Waiting::in_stream(WaitingFor::Question, detail(&control.message))
         }
         _ => return tally.activity(),
     };
@@ -273,11 +333,11 @@ fn tool_call(subtype: &str, call: ToolCall<'_>, tally: &mut Tally) {
     let id = Text::or_empty(&call.call_id);
     let body = call.tool_call.as_ref().and_then(|named| named.0.first());
     match (subtype, body) {
-        ("started", Some((name, _))) => tally.tool_started(id, name.trim_end_matches("ToolCall")),
+        ("started", Some((name, _))) => tally.tool_started(id, name.trim_end_matches("ToolCall"), None),
         ("completed", Some((_, body))) => {
             let ok =
                 body.result.as_ref().is_some_and(|result| result.0.iter().any(|(key, _)| key == "success"));
-            tally.tool_ended(id, ok);
+            tally.tool_ended(id, Outcome::of(ok, ""));
         }
         _ => tally.unknown("tool_call"),
     }

@@ -11,7 +11,7 @@ use crate::dialect::fields::{Named, Text, http_status, is_retryable, lenient};
 use crate::end::Cause;
 use crate::signal::{Waiting, WaitingFor};
 use crate::summary::{LimitStatus, Tokens};
-use crate::tally::{Tally, bounded};
+use crate::tally::{Outcome, Tally, bounded};
 
 /// What has to be remembered from one event to the next.
 #[derive(Debug)]
@@ -52,6 +52,10 @@ impl<'a> Item<'a> {
 
     fn text(&self, name: &str) -> Option<Text<'a>> {
         self.get(name)
+    }
+
+    fn raw(&self, name: &str) -> Option<&'a str> {
+        self.fields.0.iter().find(|(field, _)| field == name).map(|(_, raw)| raw.get())
     }
 }
 
@@ -118,7 +122,7 @@ impl Codex {
                 None => tally.unknown(kind),
             },
             "item.plan.delta" => tally.activity(),
-            "request_user_input" => tally.waits(Waiting { cause: WaitingFor::Question, detail: None }),
+            "request_user_input" => tally.waits(Waiting::in_stream(WaitingFor::Question, None)),
             _ => tally.unknown(kind),
         }
         true
@@ -130,7 +134,7 @@ impl Codex {
             Some((attempt, max)) => {
                 self.retried = Some(bounded(text, 1_024));
                 tally.goes_on();
-                tally.retry(Some(attempt), Some(max), None, text);
+                tally.retry(Some(attempt), Some(max), None, text, http_status(text));
             }
             None => self.failed(message, "error", tally),
         }
@@ -191,9 +195,18 @@ fn tool(kind: &str, id: &str, what: &str, item: &Item<'_>, tally: &mut Tally) {
         (None, Some(tool)) => tool.to_owned(),
         (_, None) => what.to_owned(),
     };
-    tally.tool_started(id, &name);
+    // A change of files lists the files and not what was changed.
+    let input = item.raw("command").or_else(|| item.raw("arguments"));
+    tally.tool_started(id, &name, input);
     if kind == "item.completed" {
-        tally.tool_ended(id, !matches!(Text::or_empty(&item.text("status")), "failed" | "declined"));
+        let status = item.text("status");
+        if Text::of(&status) == Some("declined") {
+            tally.denied(&name);
+        }
+        let ok = !matches!(Text::or_empty(&status), "failed" | "declined");
+        let said = item.raw("aggregated_output").or_else(|| item.raw("result")).unwrap_or_default();
+        let exit = item.get("exit_code").filter(|_| !ok);
+        tally.tool_ended(id, Outcome { exit, ..Outcome::of(ok, said) });
     }
 }
 
@@ -211,6 +224,9 @@ fn cause(text: &str) -> Cause {
     let status = http_status(text);
     if matches!(status, Some(401 | 403)) || has("not logged in") {
         return Cause::Login;
+    }
+    if has("max_output_tokens") {
+        return Cause::OutputLimit;
     }
     if has("context window") || has("context_length") {
         return Cause::ContextLimit;

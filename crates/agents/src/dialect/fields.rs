@@ -125,3 +125,28 @@ pub(super) fn http_status(text: &str) -> Option<u64> {
         rest.trim_start_matches([':', ' ']).chars().take_while(char::is_ascii_digit).collect();
     digits.parse().ok()
 }
+
+/// The first number of three digits that can be the HTTP status of a failure.
+pub(super) fn first_status(text: &str) -> Option<u64> {
+    text.split(|character: char| !character.is_ascii_alphanumeric())
+        .filter(|word| word.len() == 3)
+        .find_map(|word| word.parse().ok().filter(|status| (400..600).contains(status)))
+}
+
+/// What the text of a shell tool of Gemini CLI or qwen-code tells of its command's end. They say so only where the
+/// command printed nothing, and call the result a success all the same.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ShellEnd<'a> {
+    pub(super) has_failed: bool,
+    pub(super) exit: Option<i64>,
+    pub(super) signal: Option<&'a str>,
+}
+
+impl<'a> ShellEnd<'a> {
+    pub(super) fn of(text: &'a str) -> Self {
+        let exit = text.strip_prefix("Command exited with code: ").and_then(|code| code.trim().parse().ok());
+        let signal = text.strip_prefix("Command terminated by signal: ").map(str::trim);
+        let has_failed = exit.is_some() || signal.is_some() || text.starts_with("Command failed: ");
+        Self { has_failed, exit, signal }
+    }
+}

@@ -1,14 +1,17 @@
 //! Gemini CLI's `stream-json`.
 //!
 //! Invariant: `result` is the end, and its statistics are of the whole run and come once. Several failures end the
-//! program without a `result`; their exit codes are documented and read in the verdict.
+//! program without a `result`; their exit codes are documented and read in the verdict. A `result` that says error and
+//! nothing else is explained by the `error` event before it. A shell command that failed is a tool result with the
+//! status success, whose text tells. Retries are told on stderr alone.
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
-use crate::dialect::fields::{Text, http_status, is_retryable, lenient};
+use crate::dialect::fields::{ShellEnd, Text, first_status, http_status, is_retryable, lenient};
 use crate::end::Cause;
 use crate::summary::{Note, Tokens};
-use crate::tally::{Tally, bounded};
+use crate::tally::{Outcome, Tally, bounded};
 
 /// What has to be remembered from one event to the next.
 #[derive(Debug)]
@@ -37,6 +40,10 @@ struct Event<'a> {
     tool_id: Option<Text<'a>>,
     #[serde(borrow, default, deserialize_with = "lenient")]
     tool_name: Option<Text<'a>>,
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    parameters: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    output: Option<Text<'a>>,
     #[serde(borrow, default, deserialize_with = "lenient")]
     status: Option<Text<'a>>,
     #[serde(borrow, default, deserialize_with = "lenient")]
@@ -85,12 +92,10 @@ impl Gemini {
             "init" => init(&event, tally),
             "message" => self.message(&event, tally),
             "tool_use" => {
-                tally.tool_started(Text::or_empty(&event.tool_id), Text::or_empty(&event.tool_name));
+                let input = event.parameters.map(RawValue::get);
+                tally.tool_started(Text::or_empty(&event.tool_id), Text::or_empty(&event.tool_name), input);
             }
-            "tool_result" => {
-                let ok = Text::of(&event.status) == Some("success");
-                tally.tool_ended(Text::or_empty(&event.tool_id), ok);
-            }
+            "tool_result" => tool_result(&event, tally),
             "error" => self.error(&event, tally),
             "result" => self.result(&event, tally),
             _ => tally.unknown(kind),
@@ -106,6 +111,7 @@ impl Gemini {
         }
         if self.is_speaking && event.delta == Some(true) {
             tally.said_more(text);
+            tally.answered();
             return tally.activity();
         }
         tally.said(text);
@@ -141,10 +147,10 @@ impl Gemini {
                 }
                 tally.completed(false);
             }
-            ("error", _) => {
+            ("error", told) => {
                 let error = event.error.as_ref();
                 let word = error.and_then(|error| Text::of(&error.r#type)).unwrap_or("error");
-                let message = error.and_then(|error| Text::of(&error.message));
+                let message = error.and_then(|error| Text::of(&error.message)).or(told.as_deref());
                 tally.failed(cause(word, message), message, word);
             }
             (word, _) => tally.failed(Cause::UnknownEnd, None, word),
@@ -163,7 +169,36 @@ fn init(event: &Event<'_>, tally: &mut Tally) {
     tally.activity();
 }
 
-/// The names of the errors that end the program.
+fn tool_result(event: &Event<'_>, tally: &mut Tally) {
+    let id = Text::or_empty(&event.tool_id);
+    let error = event.error.as_ref();
+    let word = error.and_then(|error| Text::of(&error.r#type));
+    if matches!(word, Some("execution_denied" | "policy_violation")) {
+        tally.tool_denied(id);
+    }
+    let said = Text::of(&event.output).or(error.and_then(|error| Text::of(&error.message)));
+    let said = said.unwrap_or_default();
+    let ShellEnd { has_failed, exit, signal } = ShellEnd::of(said);
+    let ok = Text::of(&event.status) == Some("success") && !has_failed;
+    tally.tool_ended(id, Outcome { ok, said, exit, signal });
+}
+
+/// A line of stderr: `Attempt 3 failed with status 429. Retrying with backoff...`
+pub(super) fn stderr(line: &str, tally: &mut Tally) {
+    let Some((attempt, rest)) =
+        line.trim_start().strip_prefix("Attempt ").and_then(|rest| rest.split_once(" failed"))
+    else {
+        return;
+    };
+    if !rest.contains("Retrying") {
+        return;
+    }
+    let status = http_status(rest);
+    let error = status.map_or_else(|| "unknown".to_owned(), |status| format!("status {status}"));
+    tally.retry(attempt.trim().parse().ok(), None, None, &error, status);
+}
+
+/// The names of the errors that end the program, and the words of those that have none.
 fn cause(word: &str, message: Option<&str>) -> Cause {
     match word {
         "FatalAuthenticationError" => Cause::Login,
@@ -175,6 +210,29 @@ fn cause(word: &str, message: Option<&str>) -> Cause {
         "TerminalQuotaError" | "ModelNotFoundError" => Cause::Provider { retryable: false },
         "RetryableQuotaError" => Cause::Provider { retryable: true },
         "ApiError" => Cause::Provider { retryable: message.and_then(http_status).is_none_or(is_retryable) },
-        _ => Cause::Other,
+        _ => message.map_or(Cause::Other, cause_in_words),
     }
+}
+
+fn cause_in_words(message: &str) -> Cause {
+    let has = |part: &str| message.contains(part);
+    if has("[API Error:") {
+        return match first_status(message) {
+            Some(401 | 403) => Cause::Login,
+            status => Cause::Provider { retryable: status.is_none_or(is_retryable) },
+        };
+    }
+    if has("exceeded the token limit") {
+        return Cause::OutputLimit;
+    }
+    if has("response was blocked due to") {
+        return Cause::Refusal;
+    }
+    if has("ended without a finish reason") {
+        return Cause::CutStream;
+    }
+    if has("empty response") || has("no final response text") {
+        return Cause::Provider { retryable: true };
+    }
+    Cause::Other
 }

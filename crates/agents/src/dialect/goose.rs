@@ -119,15 +119,16 @@ impl Goose {
                 }
                 "toolRequest" | "frontendToolRequest" => {
                     let name = content.tool_call.as_ref().and_then(|call| call.value.as_ref());
-                    tally.tool_started(id, name.map_or("", |value| Text::or_empty(&value.name)));
+                    tally.tool_started(id, name.map_or("", |value| Text::or_empty(&value.name)), None);
                 }
                 "toolResponse" => {
                     tally.waits_no_more();
-                    tally.tool_ended(id, content.tool_result.as_ref().is_some_and(is_ok));
+                    let ok = content.tool_result.as_ref().is_some_and(is_ok);
+                    tally.tool_ended(id, crate::tally::Outcome::of(ok, ""));
                 }
                 "toolConfirmationRequest" => {
                     let detail = Text::of(&content.tool_name).map(str::to_owned);
-                    tally.waits(Waiting { cause: WaitingFor::Permission, detail });
+                    tally.waits(Waiting::in_stream(WaitingFor::Permission, detail));
                 }
                 "actionRequired" => action_required(content, tally),
                 "text" | "image" | "systemNotification" => tally.activity(),
@@ -163,7 +164,7 @@ fn action_required(content: &Content<'_>, tally: &mut Tally) {
         _ => WaitingFor::Action,
     };
     let detail = action.and_then(|action| Text::of(&action.tool_name)).map(str::to_owned);
-    tally.waits(Waiting { cause, detail });
+    tally.waits(Waiting::in_stream(cause, detail));
 }
 
 fn complete(event: &Event<'_>, tally: &mut Tally) {

@@ -4,6 +4,7 @@
 //! unexpected shape is as good as absent, because vendors add and change fields between releases; only a line that is
 //! no JSON object is refused.
 
+mod aider;
 mod claude;
 mod codex;
 mod fields;

@@ -2,14 +2,16 @@
 //!
 //! Invariant: each step has its own cost and tokens, so they are added, once for each part id. A step that finished for
 //! another reason than a tool call is the end; older releases print nothing after it, and exit with 0 even when the
-//! session failed. Newer ones add `done`, which confirms an end and never makes one.
+//! session failed. Newer ones add `done`, which confirms an end and never makes one. A step that was cut by the provider
+//! has the reason `unknown` or `other`, and opencode takes the next one without a word. A command that failed is a tool
+//! call that completed; its exit code is in the metadata.
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use crate::dialect::fields::{Amount, List, Text, is_retryable, lenient};
 use crate::end::Cause;
-use crate::summary::Note;
-use crate::tally::{Tally, bounded};
+use crate::tally::{Outcome, Tally};
 
 #[derive(Deserialize)]
 struct Event<'a> {
@@ -49,6 +51,20 @@ struct Part<'a> {
 struct ToolState<'a> {
     #[serde(borrow, default, deserialize_with = "lenient")]
     status: Option<Text<'a>>,
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    input: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    output: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    error: Option<&'a RawValue>,
+    #[serde(default, deserialize_with = "lenient")]
+    metadata: Option<ToolMetadata>,
+}
+
+#[derive(Deserialize)]
+struct ToolMetadata {
+    #[serde(default, deserialize_with = "lenient")]
+    exit: Option<i64>,
 }
 
 #[derive(Deserialize)]
@@ -117,23 +133,38 @@ fn part(kind: &str, part: &Part<'_>, tally: &mut Tally) {
     match kind {
         "step_start" => {
             tally.goes_on();
+            tally.begin_step();
             tally.summary.turns = Some(tally.summary.turns.unwrap_or(0) + 1);
             tally.activity();
         }
         "text" => {
-            tally.said(Text::or_empty(&part.text));
+            let text = Text::or_empty(&part.text);
+            tally.said(text);
+            tally.step_said(text);
             tally.progress();
         }
-        "tool_use" => {
-            let id = Text::or_empty(&part.call_id);
-            tally.tool_started(id, Text::or_empty(&part.tool));
-            let status = part.state.as_ref().map_or("", |state| Text::or_empty(&state.status));
-            tally.tool_ended(id, status == "completed");
-        }
+        "tool_use" => tool(part, tally),
         "step_finish" => step_finish(part, tally),
         _ => tally.progress(),
     }
 }
+
+fn tool(part: &Part<'_>, tally: &mut Tally) {
+    let id = Text::or_empty(&part.call_id);
+    let state = part.state.as_ref();
+    let input = state.and_then(|state| state.input).map(RawValue::get);
+    tally.tool_started(id, Text::or_empty(&part.tool), input);
+    let exit = state.and_then(|state| state.metadata.as_ref()?.exit).filter(|code| *code != 0);
+    let is_completed = state.is_some_and(|state| Text::of(&state.status) == Some("completed"));
+    let said = state.and_then(|state| state.output.or(state.error)).map_or("", RawValue::get);
+    if !is_completed && DENIALS.iter().any(|words| said.contains(words)) {
+        tally.tool_denied(id);
+    }
+    tally.tool_ended(id, Outcome { exit, ..Outcome::of(is_completed && exit.is_none(), said) });
+}
+
+/// How the error of a tool begins that a person or a rule did not allow.
+const DENIALS: [&str; 2] = ["rejected permission", "specified a rule"];
 
 fn step_finish(part: &Part<'_>, tally: &mut Tally) {
     let summary = &mut tally.summary;
@@ -152,12 +183,15 @@ fn step_finish(part: &Part<'_>, tally: &mut Tally) {
         add(&mut summary.tokens.cache_read, cache.and_then(|cache| cache.read));
         add(&mut summary.tokens.cache_write, cache.and_then(|cache| cache.write));
     }
+    tally.end_step();
     match Text::or_empty(&part.reason) {
         "tool-calls" => tally.progress(),
         "stop" => tally.completed(false),
         "length" => tally.completed(true),
         "content-filter" => tally.failed(Cause::Refusal, None, "content-filter"),
         "error" => tally.failed(Cause::Provider { retryable: true }, None, "error"),
+        // The provider's stream ended without saying why.
+        reason @ ("unknown" | "other") => tally.failed(Cause::CutStream, None, reason),
         reason => tally.failed(Cause::UnknownEnd, None, reason),
     }
 }
@@ -185,7 +219,7 @@ fn error(error: Option<&Error<'_>>, tally: &mut Tally) {
 
 fn done(event: &Event<'_>, tally: &mut Tally) {
     for permission in event.rejected.iter().flat_map(|rejected| &rejected.0) {
-        tally.note(Note::PermissionDenied { tool: bounded(&permission.0, 256) });
+        tally.denied(&permission.0);
     }
     match tally.summary.end {
         Some(_) => tally.activity(),

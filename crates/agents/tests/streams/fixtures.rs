@@ -1,4 +1,4 @@
-//! Where the recorded streams lie: `tests/fixtures/<program>/<case>.jsonl`.
+//! Where the recorded streams lie: `tests/fixtures/<program>/<case>.jsonl`, or `.txt` for one that is text.
 
 use std::path::Path;
 
@@ -11,9 +11,10 @@ pub(crate) fn all() -> Vec<(Program, String, Vec<u8>)> {
         let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(program.name());
         let Ok(entries) = std::fs::read_dir(&directory) else { continue };
         for entry in entries.flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let bytes = std::fs::read(entry.path()).unwrap_or_else(|error| panic!("{name}: {error}"));
-            found.push((program, name.trim_end_matches(".jsonl").to_owned(), bytes));
+            let path = entry.path();
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
+            found.push((program, name, bytes));
         }
     }
     found.sort_by(|a, b| (a.0.name(), &a.1).cmp(&(b.0.name(), &b.1)));

@@ -1,6 +1,6 @@
 //! What a stream says while it runs: waiting, retries, limits, tools, and which of it is progress.
 
-use callboard_agents::{Program, Reader, Signal, Waiting, WaitingFor};
+use callboard_agents::{KnownBy, Launch, ModelBy, Program, Reader, Signal, Waiting, WaitingFor};
 
 use crate::fixtures;
 
@@ -18,7 +18,7 @@ fn ended(id: &str, name: &str, ok: bool) -> Signal {
 }
 
 fn waiting(cause: WaitingFor, detail: Option<&str>) -> Signal {
-    Signal::Waiting(Waiting { cause, detail: detail.map(str::to_owned) })
+    Signal::Waiting(Waiting::in_stream(cause, detail.map(str::to_owned)))
 }
 
 #[test]
@@ -112,4 +112,72 @@ fn half_an_event_says_nothing_until_the_rest_comes() {
     assert_eq!(reader.stdout(br#"{"type":"thread.sta"#), []);
     assert_eq!(reader.stdout(b"rted\",\"thread_id\":\"t\"}\n"), [Signal::Activity]);
     assert_eq!(reader.summary().vendor_session.as_deref(), Some("t"));
+}
+
+#[test]
+fn retries_in_a_row_are_told_until_the_model_answers() {
+    let mut reader = Reader::new(Program::Claude);
+    let retry = br#"{"type":"system","subtype":"api_retry","attempt":1,"error_status":401,"error":"authentication_failed"}"#;
+    for count in 1..=9 {
+        reader.stdout(&[retry.as_slice(), b"\n"].concat());
+        let retrying = reader.summary().retrying.clone().expect("it retries");
+        assert_eq!((retrying.count, retrying.status), (count, Some(401)));
+    }
+    reader.stdout(
+        b"{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"hi\"}]}}\n",
+    );
+    assert_eq!(reader.summary().retrying, None);
+    assert_eq!(reader.summary().retries, 9);
+
+    let mut reader = Reader::new(Program::Gemini);
+    let line =
+        b"Attempt 2 failed with status 429. Retrying with backoff... _ApiError: {\"error\":{\"code\":429}}\n";
+    let signals = reader.stderr(line);
+    assert!(matches!(&signals[..], [Signal::Retry { attempt: Some(2), .. }]), "{signals:?}");
+    assert_eq!(reader.summary().retrying.as_ref().map(|retrying| retrying.status), Some(Some(429)));
+    reader.stdout(b"{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"hi\",\"delta\":true}\n");
+    assert_eq!(reader.summary().retrying, None);
+
+    let (summary, _) = fixtures::read(Program::Aider, &fixtures::one(Program::Aider, "rate_limited"), &[]);
+    assert_eq!(summary.retries, 6);
+}
+
+#[test]
+fn the_model_is_told_with_its_source() {
+    let argv = |line: &str| line.split(' ').map(std::ffi::OsString::from).collect::<Vec<_>>();
+    let launch = Launch::of(&argv("codex exec --json -m gpt-5 fix"));
+    let mut reader = Reader::launched(launch.adapter, &launch);
+    reader.settings_name("gpt-4");
+    let model = |reader: &Reader| (reader.summary().model.clone(), reader.summary().model_by);
+    assert_eq!(model(&reader), (Some("gpt-5".to_owned()), Some(ModelBy::CommandLine)));
+    let launch = Launch::of(&argv("codex exec --json fix"));
+    let mut reader = Reader::launched(launch.adapter, &launch);
+    assert_eq!(model(&reader), (None, None));
+    reader.settings_name("gpt-4");
+    assert_eq!(model(&reader), (Some("gpt-4".to_owned()), Some(ModelBy::Settings)));
+    let launch = Launch::of(&argv("claude -p fix --model opus --output-format stream-json"));
+    let mut reader = Reader::launched(launch.adapter, &launch);
+    reader.stdout(b"{\"type\":\"system\",\"subtype\":\"init\",\"model\":\"claude-opus-5-5\"}\n");
+    assert_eq!(model(&reader), (Some("claude-opus-5-5".to_owned()), Some(ModelBy::Stream)));
+}
+
+#[test]
+fn a_screen_program_that_waits_is_known_by_what_it_tells_its_terminal() {
+    let launch = Launch::of(&["codex".into()]);
+    let mut reader = Reader::launched(launch.adapter, &launch);
+    let blocked = b"\x1b[2J\x1b]7501;state=blocked:app=codex:kind=permission\x07";
+    let expected = Waiting { cause: WaitingFor::Permission, detail: None, known_by: KnownBy::Status };
+    assert_eq!(reader.stdout(blocked), [Signal::Waiting(expected)]);
+    assert_eq!(reader.stdout(b"\x1b]0;codex\x07\x07"), [], "a title ends no status");
+    assert_eq!(reader.stdout(b"\x1b]7501;state=working:app=codex\x1b\\"), [Signal::WaitingOver]);
+
+    let mut reader = Reader::new(Program::Plain);
+    reader.stdout(b"\x1b]777;notify;Claude Code;Claude needs your permission to use Bash\x07");
+    assert_eq!(
+        reader.summary().waiting.as_ref().map(|waiting| waiting.known_by),
+        Some(KnownBy::Notification)
+    );
+    assert_eq!(reader.typed(), [Signal::WaitingOver], "a person answered");
+    let mut reader = Reader::new(Program::Claude);
+    assert_eq!(reader.stdout(blocked), [], "a structured stream is no screen");
 }

@@ -79,7 +79,9 @@ fn agents() -> Check {
         | Program::Gemini
         | Program::Opencode
         | Program::Goose
-        | Program::Amp => Some(program.name()),
+        | Program::Amp
+        | Program::Qwen
+        | Program::Aider => Some(program.name()),
     };
     let found: Vec<String> = Program::ALL
         .into_iter()

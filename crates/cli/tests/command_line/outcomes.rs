@@ -61,6 +61,50 @@ const CASES: &[Case] = &[
         ..PLAIN
     },
     Case {
+        name: "an error on stdout",
+        script: "echo Failed to authenticate; echo 'Reading additional input from stdin...' >&2; exit 1",
+        code: 1,
+        state: "failed",
+        reason: "run.failed.exit_nonzero",
+        evidence: "the end of its output: Failed to authenticate",
+        chain: "Failed · Infra OK",
+        closing: "✗ Failed · exited with 1",
+        ..PLAIN
+    },
+    Case {
+        name: "an agent that reports success and exits with 3",
+        options: &["--adapter", "claude"],
+        script: r#"echo '{"type":"result","subtype":"success","result":"done"}'; exit 3"#,
+        code: 3,
+        state: "failed",
+        reason: "run.failed.exit_nonzero",
+        evidence: "claude reported that it completed, but the exit code is 3; the exit code decides",
+        chain: "Failed · Infra OK",
+        closing: "✗ Failed · exited with 3",
+        ..PLAIN
+    },
+    Case {
+        name: "an agent that was denied a tool",
+        options: &["--adapter", "claude"],
+        script: r#"echo '{"type":"result","subtype":"success","permission_denials":[{"tool_name":"Bash"}]}'"#,
+        reason: "run.completed.denied",
+        evidence: "claude reported that it completed, and the exit code is 0",
+        chain: "Completed · Denied (Bash)",
+        ..PLAIN
+    },
+    Case {
+        name: "aider, whose exit code is 0 after a failure",
+        options: &["--adapter", "aider"],
+        script: "echo 'litellm.AuthenticationError: the key is not valid'",
+        code: 1,
+        state: "failed",
+        reason: "run.failed.provider_nonretryable",
+        evidence: "but the exit code is 0; the agent's report decides",
+        chain: "Failed · Infra OK",
+        closing: "✗ Failed · it is not logged in",
+        ..PLAIN
+    },
+    Case {
         name: "a 124 of its own is no timeout",
         script: "exit 124",
         code: 124,

@@ -44,9 +44,8 @@ pub(crate) fn ending(end: &End, asked: &Asked, verdict: &Verdict, effect: Option
     };
     if let Some(first) = ending.reasons.first_mut() {
         first.evidence.insert(0, EvidenceRef::tool_result(seen(end)));
-        if verdict.standing != Standing::ExitCodeAlone {
-            first.evidence.push(EvidenceRef::tool_result(verdict.sentence.clone()));
-        }
+        let own = (end.cause == Cause::OfItself).then_some(end.how);
+        first.evidence.extend(of_agent(own, verdict).into_iter().map(EvidenceRef::tool_result));
         if end.escaped > 0 {
             let many = end.escaped;
             first.evidence.push(EvidenceRef::tool_result(format!(
@@ -55,6 +54,34 @@ pub(crate) fn ending(end: &End, asked: &Asked, verdict: &Verdict, effect: Option
         }
     }
     ending
+}
+
+/// What is known of the agent's own end. `own` is how the command ended if nobody ended it. Which of two words decides is
+/// said here, beside the decision, and only where one of them does: a clock or a wish comes before both.
+fn of_agent(own: Option<How>, verdict: &Verdict) -> Vec<String> {
+    let mut told = Vec::new();
+    let decides = match (verdict.standing, own) {
+        (Standing::ExitHidesFailure, Some(_)) => "; the agent's report decides",
+        (Standing::ExitDeniesSuccess, Some(How::Exited { .. })) => "; the exit code decides",
+        (Standing::ExitDeniesSuccess, Some(How::Signaled { .. } | How::Unconfirmed)) => {
+            "; the signal decides"
+        }
+        (Standing::ExitHidesFailure | Standing::ExitDeniesSuccess, None)
+        | (
+            Standing::Agrees | Standing::ExitCodeAlone | Standing::NoEndEvent | Standing::ExitCodeExplains,
+            _,
+        ) => "",
+    };
+    if verdict.standing != Standing::ExitCodeAlone {
+        told.push(format!("{}{decides}", verdict.sentence));
+    }
+    if let Some(program) = verdict.exit_code_hides {
+        told.push(format!("{program} may exit with 0 after a failure, and its output is only text"));
+    }
+    told.extend(
+        verdict.killed_tools.iter().map(|killed| format!("its tool {}: {}", killed.tool, killed.how)),
+    );
+    told
 }
 
 fn timed_out(timer: Timer, configured: Duration, elapsed: Duration) -> Ending {
@@ -155,10 +182,27 @@ fn clean(verdict: &Verdict, effect: Option<&Effect>) -> Ending {
         None => Ending {
             to: SessionState::Completed,
             trigger: SessionTrigger::ExitedClean,
-            reasons: vec![StateReason::new(const { ReasonCode::of("run.completed.ok") }, "exited with 0")],
+            reasons: completed(verdict),
             exit_code: 0,
         },
     }
+}
+
+/// Why it is complete, and what somebody should know of it all the same.
+fn completed(verdict: &Verdict) -> Vec<StateReason> {
+    let mut reasons = Vec::new();
+    if !verdict.denied.is_empty() {
+        let message = format!("exited with 0, but was not allowed to use {}", verdict.denied.join(", "));
+        reasons.push(StateReason::new(const { ReasonCode::of("run.completed.denied") }, message));
+    }
+    if verdict.end == Some(AgentEnd::Completed { truncated: true }) {
+        let message = "exited with 0, but the model's output limit cut the answer";
+        reasons.push(StateReason::new(const { ReasonCode::of("run.completed.truncated") }, message));
+    }
+    if reasons.is_empty() {
+        reasons.push(StateReason::new(const { ReasonCode::of("run.completed.ok") }, "exited with 0"));
+    }
+    reasons
 }
 
 fn dirty(code: u8, verdict: &Verdict) -> Ending {
@@ -179,7 +223,10 @@ fn agents_own(verdict: &Verdict) -> Option<(ReasonCode, String)> {
         AgentEnd::PartialFailed(failure) | AgentEnd::Failed(failure) => failure,
     };
     let code = match failure.cause {
-        AgentCause::Provider { retryable: true } => const { ReasonCode::of("run.failed.provider_retryable") },
+        AgentCause::Provider { retryable: true } | AgentCause::CutStream => {
+            const { ReasonCode::of("run.failed.provider_retryable") }
+        }
+        AgentCause::OutputLimit => const { ReasonCode::of("run.failed.output_limit") },
         AgentCause::Provider { retryable: false }
         | AgentCause::Refusal
         | AgentCause::ContextLimit
@@ -242,4 +289,68 @@ fn signal_name(signal: i32) -> String {
     ];
     let name = usize::try_from(signal - 1).ok().and_then(|at| NAMES.get(at));
     name.map_or_else(|| format!("signal {signal}"), |name| format!("signal {signal} ({name})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use callboard_agents::{Program, Reader, verdict};
+
+    use super::*;
+
+    const COMPLETED: &str = "{\"type\":\"result\",\"subtype\":\"success\",\"result\":\"done\"}\n";
+    const FAILED: &str = "{\"type\":\"result\",\"subtype\":\"error_during_execution\",\"is_error\":true}\n";
+
+    fn judged(stream: &str, how: How) -> Verdict {
+        let mut reader = Reader::new(Program::Claude);
+        reader.stdout(stream.as_bytes());
+        reader.finish();
+        let code = match how {
+            How::Exited { code } => Some(i32::from(code)),
+            How::Signaled { .. } | How::Unconfirmed => None,
+        };
+        verdict(reader.summary(), code)
+    }
+
+    #[test]
+    fn the_evidence_says_what_decided_and_never_the_opposite_of_the_state() {
+        let exited = |code| How::Exited { code };
+        let signaled = How::Signaled { signal: 9, core_dumped: false };
+        let told = |stream, how, own| of_agent(own, &judged(stream, how)).join(" ");
+        let by_code = told(COMPLETED, exited(3), Some(exited(3)));
+        assert_eq!(
+            by_code,
+            "claude reported that it completed, but the exit code is 3; the exit code decides"
+        );
+        assert_eq!(dirty(3, &judged(COMPLETED, exited(3))).to, SessionState::Failed);
+        let by_signal = told(COMPLETED, signaled, Some(signaled));
+        assert_eq!(
+            by_signal,
+            "claude reported that it completed, but it was killed by a signal; the signal decides"
+        );
+        let by_report = told(FAILED, exited(0), Some(exited(0)));
+        assert!(by_report.ends_with("but the exit code is 0; the agent's report decides"), "{by_report}");
+        assert_eq!(clean(&judged(FAILED, exited(0)), None).to, SessionState::Failed);
+        assert!(!told(COMPLETED, exited(0), Some(exited(0))).contains("decides"));
+        assert!(!told(COMPLETED, signaled, None).contains("decides"), "a clock of ours decided");
+    }
+
+    #[test]
+    fn what_was_denied_or_cut_is_said_beside_completed() {
+        let denied = "{\"type\":\"result\",\"subtype\":\"success\",\"stop_reason\":\"max_tokens\",\
+                      \"permission_denials\":[{\"tool_name\":\"Bash\"}]}\n";
+        let ending = clean(&judged(denied, How::Exited { code: 0 }), None);
+        let codes: Vec<&str> = ending.reasons.iter().map(|reason| reason.code.as_str()).collect();
+        assert_eq!(ending.to, SessionState::Completed);
+        assert_eq!(codes, ["run.completed.denied", "run.completed.truncated"]);
+        assert_eq!(ending.reasons[0].message, "exited with 0, but was not allowed to use Bash");
+    }
+
+    #[test]
+    fn an_answer_that_was_cut_is_no_failure_of_the_provider() {
+        let cut = "{\"type\":\"assistant\",\"error\":\"max_output_tokens\",\"message\":{\"content\":[]}}\n\
+                   {\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,\"result\":\"too long\"}\n";
+        let ending = dirty(1, &judged(cut, How::Exited { code: 1 }));
+        assert_eq!(ending.reasons[0].code.as_str(), "run.failed.output_limit");
+        assert_eq!(ending.reasons[0].message, "the model's output limit cut the answer: too long");
+    }
 }

@@ -1,10 +1,13 @@
 //! One run: what is asked for, what is recorded, what is noticed meanwhile and what its end is called.
 
+mod agent;
 mod checking;
 mod ending;
+mod last_words;
 mod order;
 mod perform;
 mod recorder;
+mod settings;
 mod watching;
 
 pub(crate) use checking::{Supervised, checks_of};

@@ -7,7 +7,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use callboard_agents::{Summary, verdict};
+use callboard_agents::{Launch, Reader, Summary, verdict};
 use callboard_kernel::{Create, EntityId, EvidenceRef, Facts, Order as Ask, StateReason, Transition, Value};
 use callboard_ledger::Stored;
 use callboard_lifecycle::session::{SessionState, SessionTrigger};
@@ -19,15 +19,13 @@ use callboard_supervisor::{
 
 use super::checking::{Supervised, checks_of};
 use super::ending::{Asked, Ending, ending};
+use super::last_words::LastWords;
 use super::order::{Order, process as process_facts, promised, seconds};
 use super::recorder::{Desk, RecordError, Recorder};
+use super::settings;
 use super::watching::Watching;
 use crate::delivery::{Agreement, Limits, Verification, verify};
 use crate::notify::SECRET_VARIABLES;
-use crate::redact;
-
-/// The longest piece of last words that is kept as evidence.
-const LAST_WORDS_CHARS: usize = 400;
 
 /// A run that has ended and is recorded so.
 #[derive(Debug)]
@@ -150,7 +148,7 @@ fn watch(
     begun: Option<Transition>,
     recorder: &mut Recorder<'_>,
 ) -> Result<Ended, RunError> {
-    let mut watching = Watching::new(recorder, begun, order.program, order.parent);
+    let mut watching = Watching::new(recorder, begun, reader(order), order.parent);
     let mut end = running.watch(&mut watching);
     end.cause = watching.attributed(&end);
     let (summary, known, asked_by, last_words) = watching.finish();
@@ -168,6 +166,17 @@ fn watch(
     conclude(order, ending, data, recorder)
 }
 
+/// What reads its output.
+fn reader(order: &Order) -> Reader {
+    let launch = Launch::of(&order.argv);
+    let mut reader = Reader::launched(order.program, &launch);
+    let program = launch.program.filter(|_| launch.model.is_none());
+    if let Some(model) = program.and_then(|program| settings::model(program, &order.cwd)) {
+        reader.settings_name(&model);
+    }
+    reader
+}
+
 /// Checks what was promised, whatever the end was.
 fn verification(order: &Order, recorder: &Recorder<'_>) -> Option<Verification> {
     if order.agreement.contract.is_empty() {
@@ -182,7 +191,7 @@ fn named(
     asked_by: Option<String>,
     summary: &Summary,
     verified: Option<&Verification>,
-    last_words: &str,
+    last_words: &LastWords,
 ) -> Ending {
     let code = match end.how {
         How::Exited { code } => Some(i32::from(code)),
@@ -190,27 +199,16 @@ fn named(
     };
     let effect = verified.and_then(Verification::effect);
     let mut ending = ending(end, &Asked { by: asked_by }, &verdict(summary, code), effect.as_ref());
-    let words = said(last_words);
     if let Some(first) = ending.reasons.first_mut() {
-        if ending.to != SessionState::Completed && !words.is_empty() {
-            first.evidence.push(EvidenceRef::tool_result(format!("its last words: {words}")));
+        if ending.to != SessionState::Completed {
+            let told = last_words.told(!summary.program.reports_end());
+            first.evidence.extend(told.into_iter().map(EvidenceRef::tool_result));
         }
         if ending.to == SessionState::Completed {
             first.evidence.extend(verified.map(Verification::evidence).unwrap_or_default());
         }
     }
     ending
-}
-
-/// The last words of a stream, fit to be kept: no secrets, nothing that steers a terminal, not too long.
-fn said(words: &str) -> String {
-    let lines: Vec<&str> = words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let last = lines[lines.len().saturating_sub(3)..].join(" / ");
-    let plain: String = last.chars().filter(|c| !c.is_control()).collect();
-    // A secret that were cut in two would not be known by its beginning any more.
-    let told = redact::text(&plain);
-    let surplus = told.chars().count().saturating_sub(LAST_WORDS_CHARS);
-    told.chars().skip(surplus).collect()
 }
 
 /// What was read of the end, as it is recorded.

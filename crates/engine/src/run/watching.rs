@@ -6,12 +6,14 @@
 
 use std::time::{Duration, Instant};
 
-use callboard_agents::{Program, Reader, Signal, Summary, WaitingFor};
+use callboard_agents::{Reader, Signal, Summary};
 use callboard_kernel::{EntityId, Facts, Moment, Order, Transition, Value};
 use callboard_supervisor::{
     Answer, Caught, Cause, End, How, Notification, Observer, StopCause, Stream, process,
 };
 
+use super::agent::{Conditions, JUDGED_BY};
+use super::last_words::LastWords;
 use super::recorder::Recorder;
 use crate::host::identity;
 use crate::read::keeper;
@@ -30,8 +32,6 @@ const LEASE_RENEWAL: Duration = Duration::from_secs(20);
 const REST: Duration = Duration::from_secs(1);
 /// The signals that a stop sends: HUP, INT, KILL and TERM.
 const STOPS: [i32; 4] = [1, 2, 9, 15];
-/// How much of the end of stderr is kept for whoever asks why.
-const LAST_WORDS: usize = 2048;
 
 pub(crate) struct Watching<'a, 'b> {
     recorder: &'b mut Recorder<'a>,
@@ -51,14 +51,15 @@ pub(crate) struct Watching<'a, 'b> {
     is_stopped: bool,
     /// Who asked for a stop, as it was recorded.
     pub(crate) asked_by: Option<String>,
-    last_words: Vec<u8>,
+    last_words: LastWords,
+    conditions: Conditions,
 }
 
 impl<'a, 'b> Watching<'a, 'b> {
     pub(crate) fn new(
         recorder: &'b mut Recorder<'a>,
         begun: Option<Transition>,
-        program: Program,
+        reader: Reader,
         parent: Option<EntityId>,
     ) -> Self {
         let now = Instant::now();
@@ -68,7 +69,7 @@ impl<'a, 'b> Watching<'a, 'b> {
             recorder,
             begun,
             parent,
-            reader: Reader::new(program),
+            reader,
             written: Facts::none(),
             lived: false,
             changed: None,
@@ -79,20 +80,35 @@ impl<'a, 'b> Watching<'a, 'b> {
             status: None,
             is_stopped: false,
             asked_by: None,
-            last_words: Vec::new(),
+            last_words: LastWords::default(),
+            conditions: Conditions::default(),
         }
     }
 
     /// What the agent's stream said, all of it.
-    pub(crate) fn finish(mut self) -> (Summary, Facts, Option<String>, String) {
+    pub(crate) fn finish(mut self) -> (Summary, Facts, Option<String>, LastWords) {
         drop(self.reader.finish());
+        self.conditions.note(self.reader.summary(), || self.recorder.now());
         if let Some((_, begun)) = self.begun.take() {
             self.recorder.begin_with_end(Order::Transition(begun));
         }
         self.is_stopped = false;
         let facts = self.known();
-        let words = String::from_utf8_lossy(&self.last_words).into_owned();
-        (self.reader.summary().clone(), facts, self.asked_by, words)
+        (self.reader.summary().clone(), facts, self.asked_by, self.last_words)
+    }
+
+    /// Takes note of what the agent said.
+    fn heard(&mut self, signals: &[Signal]) {
+        if signals.is_empty() {
+            return;
+        }
+        if signals.iter().any(is_progress) {
+            self.last_progress = Some(self.recorder.now());
+        }
+        self.conditions.note(self.reader.summary(), || self.recorder.now());
+        if self.changed.is_none() && self.weighs() {
+            self.changed = Some(Instant::now());
+        }
     }
 
     /// Queues the record that the process is there, if that was not done yet.
@@ -108,12 +124,7 @@ impl<'a, 'b> Watching<'a, 'b> {
         let mut facts = Facts::none();
         let text = |value: Option<String>| value.map_or(Value::Null, Value::Text);
         facts.set("last_progress_at", text(self.last_progress.map(|at| at.to_string())));
-        if summary.program.reports_end() {
-            facts.set("waits_for", text(waits_for(summary)));
-            facts.set("limited_until", text(limited_until(summary)));
-            facts.set("errors_in_row", i64::try_from(summary.errors_in_row).unwrap_or(i64::MAX));
-            facts.set("agent", agent(summary));
-        }
+        facts.merge(&self.conditions.facts(summary, &self.written));
         if let Some(status) = &self.status {
             facts.set("status", status.as_str());
         }
@@ -127,8 +138,9 @@ impl<'a, 'b> Watching<'a, 'b> {
     /// Is something known that changes how the run is judged?
     fn weighs(&self) -> bool {
         let known = self.known();
-        ["waits_for", "limited_until", "errors_in_row", "status", "is_stopped"]
+        JUDGED_BY
             .iter()
+            .chain(&["status", "is_stopped"])
             .any(|name| known.get(name) != self.written.get(name))
     }
 
@@ -195,22 +207,12 @@ impl Observer for Watching<'_, '_> {
             self.life_due = Some(Instant::now() + LIFE);
         }
         self.lived = true;
-        match stream {
-            Stream::Stdout => {
-                let signals = self.reader.stdout(bytes);
-                if signals.iter().any(is_progress) {
-                    self.last_progress = Some(self.recorder.now());
-                }
-                if !signals.is_empty() && self.changed.is_none() && self.weighs() {
-                    self.changed = Some(Instant::now());
-                }
-            }
-            Stream::Stderr => {
-                self.last_words.extend_from_slice(&bytes[bytes.len().saturating_sub(LAST_WORDS)..]);
-                let surplus = self.last_words.len().saturating_sub(LAST_WORDS);
-                self.last_words.drain(..surplus);
-            }
-        }
+        self.last_words.note(stream, bytes);
+        let signals = match stream {
+            Stream::Stdout => self.reader.stdout(bytes),
+            Stream::Stderr => self.reader.stderr(bytes),
+        };
+        self.heard(&signals);
     }
 
     fn notified(&mut self, notification: Notification) {
@@ -302,54 +304,6 @@ const fn is_progress(signal: &Signal) -> bool {
         | Signal::ToolEnded { ok: false, .. }
         | Signal::Unknown { .. } => false,
     }
-}
-
-fn waits_for(summary: &Summary) -> Option<String> {
-    let waiting = summary.waiting.as_ref()?;
-    let what = match waiting.cause {
-        WaitingFor::Permission => "leave to use a tool",
-        WaitingFor::Question => "an answer to a question",
-        WaitingFor::Login => "a login",
-        WaitingFor::Action => "something that its stream does not name",
-    };
-    Some(waiting.detail.as_ref().map_or_else(|| what.to_owned(), |detail| format!("{what}: {detail}")))
-}
-
-fn limited_until(summary: &Summary) -> Option<String> {
-    let limit = summary.rate_limit.as_ref()?;
-    if limit.status != callboard_agents::LimitStatus::Rejected {
-        return None;
-    }
-    let until = limit.until_unix_s?.checked_mul(1_000_000)?;
-    Some(Moment::from_micros(until).to_string())
-}
-
-/// What the agent said of itself, as it is recorded. What it did not say is null.
-fn agent(summary: &Summary) -> Value {
-    let count = |number: Option<u64>| {
-        number.map_or(Value::Null, |number| Value::Int(i64::try_from(number).unwrap_or(i64::MAX)))
-    };
-    let text = |value: &Option<String>| value.clone().map_or(Value::Null, Value::Text);
-    let tokens = Facts::none()
-        .with("input", count(summary.tokens.input))
-        .with("output", count(summary.tokens.output))
-        .with("cache_read", count(summary.tokens.cache_read))
-        .with("cache_write", count(summary.tokens.cache_write))
-        .with("total", count(summary.tokens.total));
-    let facts = Facts::none()
-        .with("program", summary.program.name())
-        .with("model", text(&summary.model))
-        .with("vendor_session", text(&summary.vendor_session))
-        .with("turns", count(summary.turns))
-        .with("tool_calls", count(Some(summary.tool_calls)))
-        .with("tool_errors", count(Some(summary.tool_errors)))
-        .with("retries", count(Some(summary.retries)))
-        .with("tokens", Value::Map(tokens))
-        .with("cost_usd", text(&summary.cost_usd.as_ref().map(ToString::to_string)))
-        .with("events", count(Some(summary.events)))
-        .with("unknown_events", count(Some(summary.unknown_events)))
-        .with("last_message", text(&summary.last_message));
-    Value::Map(facts)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! A judgement: the health and why.
 
+use callboard_lifecycle::claim::ClaimStatus;
 use callboard_lifecycle::{Health, ReasonCode};
 
 use crate::reason::{EvidenceRef, StateReason};
@@ -35,5 +36,13 @@ impl Judgement {
     /// The same, shown with a label of its own.
     pub(super) fn shown(self, label: String) -> Self {
         Self { shown: Some(label), ..self }
+    }
+
+    /// The same, if what was seen had to be interpreted.
+    pub(super) fn inferred(mut self) -> Self {
+        for reason in &mut self.reasons {
+            reason.claim_status = ClaimStatus::Inferred;
+        }
+        self
     }
 }

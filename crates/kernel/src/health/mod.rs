@@ -18,7 +18,7 @@ pub use production::{PlayFacts, ShowFacts, judge_play, judge_show};
 pub use schedule::{ScheduleFacts, judge_schedule};
 #[cfg(test)]
 pub(crate) use session::samples;
-pub use session::{SessionFacts, Since, Stopping, judge_session};
+pub use session::{CompletedWith, SessionFacts, Since, Stopping, judge_session};
 pub(crate) use session::{hold, told};
 pub use team::{TeamFacts, judge_team};
 pub use thresholds::{RunClass, Thresholds};

@@ -44,10 +44,14 @@ pub struct SessionFacts {
     pub kill_unconfirmed: bool,
     /// How its command ended after the log had said that the run ended.
     pub later_end: Option<String>,
+    /// It completed, and somebody should know more than that.
+    pub warning: Option<CompletedWith>,
     /// Failures in a row, such as a provider's refusals.
     pub errors_in_row: u32,
     /// What it waits for a person to do, where its stream tells.
     pub waits_for: Option<Since<String>>,
+    /// That it waits was interpreted, and not said in as many words.
+    pub waits_inferred: bool,
     /// Until when its provider lets it wait.
     pub limited_until: Option<Since<Moment>>,
     /// Its agent tries again after failures: how often, and what the last failure was.
@@ -71,6 +75,15 @@ pub struct Since<T> {
     pub what: T,
     /// Since when.
     pub at: Option<Moment>,
+}
+
+/// What somebody should know of a run that completed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CompletedWith {
+    /// Its agent was not allowed to use these tools.
+    Denied(String),
+    /// The model's output limit cut the answer.
+    CutAnswer,
 }
 
 /// A stop that has begun.
@@ -142,6 +155,9 @@ fn after_the_end(facts: &SessionFacts) -> Judgement {
             seen,
         );
     }
+    if let Some(warning) = facts.warning.as_ref().filter(|_| facts.state == SessionState::Completed) {
+        return warned(warning);
+    }
     match &facts.later_end {
         Some(how) => Judgement::because(
             Health::Ok,
@@ -150,6 +166,25 @@ fn after_the_end(facts: &SessionFacts) -> Judgement {
             how.clone(),
         ),
         None => Judgement::plain(Health::Ok),
+    }
+}
+
+/// A success that is not all that was wanted.
+fn warned(warning: &CompletedWith) -> Judgement {
+    match warning {
+        CompletedWith::Denied(tools) => {
+            let code = const { ReasonCode::of("run.health.denied") };
+            let message = format!("It completed, and was not allowed to use {tools}");
+            let seen = format!("denied: {tools}");
+            Judgement::because(Health::Degraded, code, message, seen)
+                .shown(format!("Denied ({})", short(tools)))
+        }
+        CompletedWith::CutAnswer => {
+            let code = const { ReasonCode::of("run.health.truncated") };
+            let message = "It completed, and the model's output limit cut the answer";
+            let seen = "the agent reported an answer that was cut";
+            Judgement::because(Health::Degraded, code, message, seen).shown("Answer cut".to_owned())
+        }
     }
 }
 
@@ -367,13 +402,26 @@ fn waiting(facts: &SessionFacts, now: Moment) -> Option<Judgement> {
         let code = const { ReasonCode::of("run.health.waiting") };
         let message = format!("It waits for a person: {what}");
         let waits = Judgement::because(Health::Degraded, code, message, what.clone());
+        let waits = if facts.waits_inferred { waits.inferred() } else { waits };
         return Some(waits.shown("Waiting".to_owned()));
     }
     let until = facts.limited_until.as_ref().filter(|until| now < until.what)?.what;
     let code = const { ReasonCode::of("run.health.limited") };
     let seen = format!("its provider's limit holds until {until}");
     let limited = Judgement::because(Health::Degraded, code, "It waits for its provider", seen);
-    Some(limited.shown("Limited".to_owned()))
+    Some(limited.shown(format!("Limited (until {})", time_of_day(until, now))))
+}
+
+/// A moment in as few words as tell it: the time, and the day if that is another one.
+fn time_of_day(moment: Moment, now: Moment) -> String {
+    let (text, today) = (moment.to_string(), now.to_string());
+    match (text.split_once('T'), today.split_once('T')) {
+        (Some((day, time)), Some((today, _))) if day == today => {
+            format!("{} UTC", &time[..time.len().min(5)])
+        }
+        (Some((day, time)), _) => format!("{day} {} UTC", &time[..time.len().min(5)]),
+        (None, _) => text,
+    }
 }
 
 /// The longest piece of an error that stands in a pair of parentheses.
@@ -432,9 +480,11 @@ pub(crate) mod samples {
             has_traces: true,
             leftovers: 0,
             kill_unconfirmed: false,
+            warning: None,
             later_end: None,
             errors_in_row: 0,
             waits_for: None,
+            waits_inferred: false,
             limited_until: None,
             retrying: None,
             looping: None,
@@ -451,6 +501,7 @@ mod tests {
     use super::samples::{MINUTE, NOW, before, running};
     use super::*;
     use callboard_lifecycle::Words;
+    use callboard_lifecycle::claim::ClaimStatus;
 
     fn since<T>(what: T) -> Since<T> {
         Since { what, at: None }
@@ -680,5 +731,43 @@ mod tests {
         let exited = Some(since("exited with 0".to_owned()));
         let draining = SessionFacts { exited, last_activity_at: Some(before(90_000)), ..running() };
         assert_eq!(judged(&draining), (Health::Running, None));
+    }
+
+    #[test]
+    fn a_success_that_was_denied_something_says_so_and_no_other_end_does() {
+        let with = |state, warning| shown(&SessionFacts { state, warning: Some(warning), ..running() });
+        let denied = || CompletedWith::Denied("Bash".to_owned());
+        let label = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            with(SessionState::Completed, denied()),
+            (Health::Degraded, Some("run.health.denied"), label("Denied (Bash)"))
+        );
+        assert_eq!(
+            with(SessionState::Completed, CompletedWith::CutAnswer),
+            (Health::Degraded, Some("run.health.truncated"), label("Answer cut"))
+        );
+        assert_eq!(with(SessionState::Failed, denied()), (Health::Ok, None, None));
+    }
+
+    #[test]
+    fn a_limit_says_until_when_and_an_inferred_wait_that_it_is_inferred() {
+        let limited = |seconds: i64| {
+            let limited_until = Some(since(before(-seconds)));
+            shown(&SessionFacts { limited_until, ..running() }).2
+        };
+        let day_and_time = NOW.to_string();
+        let day = day_and_time.split('T').next().unwrap_or_default();
+        assert!(
+            limited(1).is_some_and(|label| label.ends_with(" UTC)") && !label.contains(day)),
+            "{:?}",
+            limited(1)
+        );
+        assert!(limited(90_000).is_some_and(|label| label.contains('-')), "{:?}", limited(90_000));
+        let claim = |waits_inferred| {
+            let waits_for = Some(since("an answer".to_owned()));
+            let facts = SessionFacts { waits_for, waits_inferred, ..running() };
+            judge_session(&facts, &Thresholds::default(), NOW).reasons[0].claim_status
+        };
+        assert_eq!((claim(false), claim(true)), (ClaimStatus::Observed, ClaimStatus::Inferred));
     }
 }

@@ -79,6 +79,8 @@ machine! {
     reasons {
         "run.started.ok": "The process was started.";
         "run.completed.ok": "The command exited with 0 and delivered what it promised.";
+        "run.completed.denied": "The command exited with 0, and its agent was not allowed to use a tool it asked for.";
+        "run.completed.truncated": "The command exited with 0, and the model's output limit cut the answer.";
         "run.failed.exit_nonzero": "The command exited with a code other than 0.";
         "run.failed.signal": "The command was ended by a signal nobody here sent.";
         "run.failed.core_dump": "The command crashed and left a core dump.";
@@ -94,6 +96,7 @@ machine! {
         "run.failed.no_end_event": "The process exited with 0 and the agent's stream has no end.";
         "run.failed.provider_retryable": "The provider refused, and trying again may help.";
         "run.failed.provider_nonretryable": "The provider refused, and trying again will not help.";
+        "run.failed.output_limit": "The model's output limit cut the answer.";
         "run.failed.escalated": "The agent gave up and asked for help.";
         "run.failed.never_dispatched": "It was recorded and nobody started it.";
         "run.timed_out.deadline": "The total time bound was reached.";
@@ -123,6 +126,8 @@ machine! {
         "run.health.kill_unconfirmed": "Processes of the run are alive although they were killed.";
         "run.health.alive_after_end": "The log says that it ended, and its process is alive.";
         "run.health.later_end": "The log says that it ended, and its command ended later.";
+        "run.health.denied": "It completed, and its agent was not allowed to use a tool it asked for.";
+        "run.health.truncated": "It completed, and the model's output limit cut the answer.";
         "run.health.leftovers" was ["session.zombie.stale_locks"]: "It ended and left locks or processes behind.";
         "run.health.disconnected": "Its host has not renewed its lease.";
         "run.health.unknown": "Nothing that was recorded tells whether it is alive.";

@@ -6,9 +6,10 @@
 
 use serde::Deserialize;
 
-use super::{Claude, with};
-use crate::dialect::fields::{Amount, List, Named, Text, is_retryable, lenient};
+use super::{API_ERROR, Claude, FailedRequest, with};
+use crate::dialect::fields::{Amount, List, Named, Text, first_status, is_retryable, lenient};
 use crate::end::Cause;
+use crate::program::Program;
 use crate::summary::{Note, Tokens};
 use crate::tally::Tally;
 use crate::usd::Usd;
@@ -20,7 +21,7 @@ struct TurnResult<'a> {
     #[serde(borrow, default, deserialize_with = "lenient")]
     result: Option<Text<'a>>,
     #[serde(borrow, default, deserialize_with = "lenient")]
-    error: Option<Text<'a>>,
+    error: Option<Failed<'a>>,
     #[serde(borrow, default, deserialize_with = "lenient")]
     errors: Option<List<Text<'a>>>,
     #[serde(borrow, default, deserialize_with = "lenient")]
@@ -41,6 +42,25 @@ struct TurnResult<'a> {
     usage: Option<Usage>,
     #[serde(default, rename = "modelUsage", deserialize_with = "lenient")]
     model_usage: Option<Named<ModelUsage>>,
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    permission_denials: Option<List<Denial<'a>>>,
+}
+
+/// Text, or an object with a message, which is how qwen-code writes it.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Failed<'a> {
+    Text(#[serde(borrow)] Text<'a>),
+    Object {
+        #[serde(borrow)]
+        message: Text<'a>,
+    },
+}
+
+#[derive(Deserialize)]
+struct Denial<'a> {
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    tool_name: Option<Text<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -84,6 +104,9 @@ impl Claude {
             if result.startup_failure_reason.is_none() {
                 totals(&result, tally);
             }
+            for denial in result.permission_denials.iter().flat_map(|denials| &denials.0) {
+                tally.denied(Text::or_empty(&denial.tool_name));
+            }
             self.end(subtype, &result, tally);
         });
     }
@@ -93,6 +116,7 @@ impl Claude {
         let stop = Text::or_empty(&result.stop_reason);
         let message = message(result);
         let is_error = result.is_error == Some(true);
+        let failed_request = self.failed_request.take();
         match terminal {
             Some(
                 reason @ ("aborted_streaming" | "aborted_tools" | "background_requested" | "tool_deferred"),
@@ -104,12 +128,15 @@ impl Claude {
             }
             _ => {}
         }
+        if let Some(text) = Text::of(&result.result)
+            && tally.summary.program == Program::Qwen
+            && let Some(cause) = api_error(text)
+        {
+            return tally.failed(cause, Some(text), "API Error");
+        }
         match subtype {
             "success" if is_error => {
-                let cause = match result.api_error_status {
-                    Some(401 | 403) => Cause::Login,
-                    status => Cause::Provider { retryable: status.is_none_or(is_retryable) },
-                };
+                let cause = cause_of_error(failed_request, result.api_error_status);
                 let status = result.api_error_status.map_or_else(
                     || terminal.unwrap_or("is_error").to_owned(),
                     |status| format!("api_error {status}"),
@@ -140,6 +167,35 @@ impl Claude {
 /// The reasons that stand beside a success without taking anything from it.
 const SUCCESS_REASONS: [&str; 3] = ["completed", "stop_hook_prevented", "hook_stopped"];
 
+/// A result that shows a failed request: the message before it says why, or the status does.
+const fn cause_of_error(failed: Option<FailedRequest>, status: Option<u64>) -> Cause {
+    match (failed, status) {
+        (Some(FailedRequest::OutputLimit), _) => Cause::OutputLimit,
+        (_, Some(401 | 403)) | (Some(FailedRequest::Login), _) => Cause::Login,
+        (_, Some(status)) => Cause::Provider { retryable: is_retryable(status) },
+        (Some(FailedRequest::Refused), None) => Cause::Provider { retryable: false },
+        (Some(FailedRequest::Limited | FailedRequest::Other) | None, None) => {
+            Cause::Provider { retryable: true }
+        }
+    }
+}
+
+/// qwen-code shows a failed request as the last words of its answer, and calls that a success.
+fn api_error(answer: &str) -> Option<Cause> {
+    let (_, error) = answer.rsplit_once(API_ERROR)?;
+    let last = error.rfind(']')?;
+    // What may follow is advice on a line of its own.
+    if !error[last + 1..].is_empty() && !error[last + 1..].starts_with('\n') {
+        return None;
+    }
+    let status = first_status(error);
+    Some(match status {
+        Some(401 | 403) => Cause::Login,
+        Some(status) => Cause::Provider { retryable: is_retryable(status) },
+        None => Cause::Provider { retryable: true },
+    })
+}
+
 fn during_execution(result: &TurnResult<'_>) -> Cause {
     if result.startup_failure_reason.is_some() {
         return Cause::Startup;
@@ -158,7 +214,10 @@ fn during_execution(result: &TurnResult<'_>) -> Cause {
 
 fn message<'b>(result: &'b TurnResult<'_>) -> Option<&'b str> {
     let first = result.errors.as_ref().and_then(|errors| errors.0.first());
-    first.map(|text| text.0.as_ref()).or(Text::of(&result.error)).or(Text::of(&result.result))
+    let error = result.error.as_ref().map(|error| match error {
+        Failed::Text(text) | Failed::Object { message: text } => text.0.as_ref(),
+    });
+    first.map(|text| text.0.as_ref()).or(error).or(Text::of(&result.result))
 }
 
 fn totals(result: &TurnResult<'_>, tally: &mut Tally) {

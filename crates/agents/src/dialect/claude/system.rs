@@ -16,6 +16,7 @@ impl Claude {
         match subtype {
             "init" => {
                 self.refused = false;
+                self.failed_request = None;
                 tally.begin_turn();
                 with(line, tally, init);
             }
@@ -85,7 +86,7 @@ fn api_retry(retry: ApiRetry<'_>, tally: &mut Tally) {
     };
     // The backoff is a float in some releases; a fraction of a millisecond is of no interest.
     let delay_ms = retry.retry_delay_ms.map(|delay| delay as u64);
-    tally.retry(retry.attempt, retry.max_retries, delay_ms, &error);
+    tally.retry(retry.attempt, retry.max_retries, delay_ms, &error, retry.error_status);
 }
 
 #[derive(Deserialize)]
@@ -98,7 +99,7 @@ fn session_state(state: SessionState<'_>, tally: &mut Tally) {
     match Text::or_empty(&state.state) {
         // The request that says what is asked may have come before; it knows more.
         "requires_action" if tally.summary.waiting.is_some() => {}
-        "requires_action" => tally.waits(Waiting { cause: WaitingFor::Action, detail: None }),
+        "requires_action" => tally.waits(Waiting::in_stream(WaitingFor::Action, None)),
         "running" | "idle" => {
             tally.waits_no_more();
             tally.activity();
@@ -172,7 +173,6 @@ struct PermissionDenied<'a> {
 }
 
 fn permission_denied(denied: PermissionDenied<'_>, tally: &mut Tally) {
-    let tool = crate::tally::bounded(Text::or_empty(&denied.tool_name), 256);
-    tally.note(Note::PermissionDenied { tool });
+    tally.denied(Text::or_empty(&denied.tool_name));
     tally.activity();
 }
