@@ -77,7 +77,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End the runs whose supervisor is dead. */
+        /** End the runs whose supervisor is dead, and remove what supervisors left that died before their first record. */
         post: operations["reap"];
         delete?: never;
         options?: never;
@@ -451,8 +451,10 @@ export interface paths {
         };
         /**
          * Every record as it is written.
-         * @description Each is `id: SEQ`, `event: record`, `data: Record`. `behind` says that the log is being read because the reader was
-         *     too slow; `reset` says that the place that was named does not exist.
+         * @description Each is `id: SEQ`, `event: record`, `data: Record`. `look` has no id and says that something is judged differently
+         *     although nothing was recorded, such as a run whose supervisor was killed: `data` is what `/entities/{id}` answers.
+         *     `missed` says that more changed this way than is told one by one: read again what you show. `behind` says that the log
+         *     is being read because the reader was too slow; `reset` says that the place that was named does not exist.
          */
         get: operations["all"];
         put?: never;
@@ -689,6 +691,7 @@ export interface components {
         };
         /** @description How it is. */
         HealthAnswer: {
+            processes: components["schemas"]["Processes"];
             runs: components["schemas"]["Runs"];
             /** @description ok or degraded. */
             status: string;
@@ -847,6 +850,19 @@ export interface components {
             status: number;
             title: string;
             type: string;
+        };
+        /** @description The processes of the live runs of this host. */
+        Processes: {
+            /**
+             * Format: int64
+             * @description There was no descriptor for them, so they are looked at now and then.
+             */
+            unwatched: number;
+            /**
+             * Format: int64
+             * @description The kernel tells their end at once.
+             */
+            watched: number;
         };
         /** @description Which runs to end. */
         ReapRequest: {

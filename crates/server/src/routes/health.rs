@@ -58,7 +58,7 @@ struct Streams {
 struct Processes {
     /// The kernel tells their end at once.
     watched: u64,
-    /// There was no descriptor for them, so they are looked at every second.
+    /// There was no descriptor for them, so they are looked at now and then.
     unwatched: u64,
 }
 
