@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anstream::{AutoStream, ColorChoice};
 use callboard_ledger::Ledger;
-use callboard_supervisor::{Caught, Signals};
+use callboard_supervisor::{Caught, Received, Signals};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::error::{Error, Exit};
@@ -55,8 +55,8 @@ pub(crate) fn watch(
             }
             shown = Some(frame);
         }
-        for caught in pause(&mut signals) {
-            match caught {
+        for received in pause(&mut signals) {
+            match received.caught {
                 Caught::Interrupt | Caught::Terminate | Caught::Hangup | Caught::Quit => {
                     return Ok(Exit::DONE);
                 }
@@ -75,7 +75,7 @@ pub(crate) fn watch(
 }
 
 /// Sleeps until the next look is due or a signal comes.
-fn pause(signals: &mut Signals) -> Vec<Caught> {
+fn pause(signals: &mut Signals) -> Vec<Received> {
     let limit = Timespec { tv_sec: 0, tv_nsec: POLL.subsec_nanos().into() };
     let mut waiting = [PollFd::new(&*signals, PollFlags::IN)];
     // Interrupted is as good as woken.

@@ -12,12 +12,16 @@ pub struct End {
     /// The kernel ended somebody of the tree for want of memory. Read from the control group; without one that counts
     /// memory ([`Containment::sees_oom`](crate::Containment)) this is false because nobody can know.
     pub oom: bool,
-    /// From the start to the end of the main process.
+    /// From the start to the end of the main process, without the time in which we did not run.
     pub elapsed: Duration,
+    /// How long we did not run: suspended, stopped, frozen, or kept from a processor.
+    pub stood_still: Duration,
     /// KILL was needed.
     pub killed: bool,
     /// Who is still there although KILL was sent: the kill is not confirmed. Otherwise 0.
     pub left: u32,
+    /// Those who are still there, one by one, as far as they can be seen.
+    pub survivors: Vec<Survivor>,
     /// Who outlived the main process and had to be ended.
     pub escaped: u32,
     /// Somebody outlived the main process beyond the leak time.
@@ -26,6 +30,21 @@ pub struct End {
     pub output: Kept,
     /// What it used.
     pub usage: Usage,
+}
+
+/// A process that is still there although KILL was sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Survivor {
+    /// Its pid.
+    pub pid: u32,
+    /// When it began, in clock ticks since the boot.
+    pub started_ticks: u64,
+    /// Its name.
+    pub name: String,
+    /// The user it runs as.
+    pub uid: Option<u32>,
+    /// The system refuses to let us signal it.
+    pub is_refused: bool,
 }
 
 /// What the main process left behind.
@@ -95,6 +114,10 @@ pub enum Timer {
     FirstOutput,
     /// Between two signs of life.
     Silence,
+    /// While it waits for a person.
+    Waiting,
+    /// While a tool call is open.
+    Tool,
 }
 
 /// Who asked for a stop.
@@ -106,8 +129,14 @@ pub enum StopCause {
     Quit,
     /// TERM to us.
     Terminate,
-    /// Our terminal went away.
+    /// Our terminal was closed.
     Hangup,
+    /// INT to us from a program. The polite signal is INT.
+    SentInterrupt,
+    /// QUIT to us from a program. The polite signal is QUIT.
+    SentQuit,
+    /// HUP to us from a program.
+    SentHangup,
     /// An operator.
     Operator,
     /// The run that started this one.

@@ -5,19 +5,21 @@ use std::time::Instant;
 use rustix::process::Signal;
 
 use crate::containment::carries;
+use crate::keys::{Key, Typed};
 use crate::mutant;
 use crate::notify::Notice;
 use crate::process::Stat;
 use crate::stop::Stage;
 use crate::watch::Watch;
-use crate::{Answer, Caught, Cause, Notification, Rung};
+use crate::{Answer, Caught, Cause, Notification, Received, Rung, StoppedBy};
 
 impl Watch<'_> {
     /// Somebody rang.
     pub(crate) fn asked(&mut self) {
         let asked = self.run.wake.take();
         if let Some(stopped) = asked.stopped {
-            self.observer.stopped(stopped);
+            self.is_stopped = stopped;
+            self.observer.stopped(stopped.then_some(StoppedBy::Signal));
         }
         if let Some(cause) = asked.stop {
             self.stop(Cause::Stopped(cause));
@@ -29,8 +31,34 @@ impl Watch<'_> {
 
     /// Signals reached us.
     pub(crate) fn caught(&mut self) {
-        let caught = self.run.signals.as_mut().map(crate::Signals::caught).unwrap_or_default();
-        for caught in caught {
+        let received = self.take_signals();
+        if received.is_empty() {
+            return;
+        }
+        // What has ended cannot be stopped; whether the signal explains the end is another question.
+        if self.stage == Stage::Free
+            && let Some(how) = self.reap()
+        {
+            return self.after_main(how, &received);
+        }
+        for received in received {
+            let Answer::Stop(cause) = self.observer.signal(received) else { continue };
+            match self.stage {
+                Stage::Lingering { .. } if self.doubt_until.is_some() && self.is_explained_by(cause) => {
+                    self.explain(cause);
+                }
+                Stage::Free | Stage::Lingering { .. } => self.stop(Cause::Stopped(cause)),
+                Stage::Polite { .. } | Stage::Parting { .. } => self.hurry(),
+                Stage::Killed { .. } | Stage::Over => {}
+            }
+        }
+    }
+
+    /// Takes the signals that reached us, does what is to be done about most of them, and gives those that may stop the
+    /// run.
+    pub(crate) fn take_signals(&mut self) -> Vec<Received> {
+        let mut received = self.run.signals.as_mut().map(crate::Signals::caught).unwrap_or_default();
+        for Received { caught, .. } in &received {
             match caught {
                 Caught::Resize => {
                     if let Some(pty) = &self.run.outlets.pty {
@@ -44,25 +72,30 @@ impl Watch<'_> {
                         pty.resize();
                     }
                 }
-                Caught::Interrupt | Caught::Terminate | Caught::Hangup | Caught::Quit => {
-                    if let Answer::Stop(cause) = self.observer.signal(caught) {
-                        match self.stage {
-                            Stage::Free | Stage::Lingering { .. } => self.stop(Cause::Stopped(cause)),
-                            Stage::Polite { .. } | Stage::Parting { .. } => self.hurry(),
-                            Stage::Killed { .. } | Stage::Over => {}
-                        }
-                    }
-                }
+                Caught::Interrupt | Caught::Terminate | Caught::Hangup | Caught::Quit => {}
             }
         }
+        received.retain(|received| received.caught.may_stop());
+        received
     }
 
     /// Keys were typed.
     pub(crate) fn keys(&mut self) {
         let Some(pty) = &mut self.run.outlets.pty else { return };
         let seen = pty.take_keys();
-        self.typed.interrupt |= seen.interrupt;
-        self.typed.quit |= seen.quit;
+        let (is_signal, at) = (seen.are_signals, self.clocks.elapsed());
+        let number = match seen.last {
+            Some(Key::Interrupt) => Some(libc::SIGINT),
+            Some(Key::Quit) => Some(libc::SIGQUIT),
+            Some(Key::Other) | None => None,
+        };
+        if let Some(key) = seen.last {
+            // What the command ignores does not end it.
+            let acts = number.is_some_and(|number| {
+                !is_signal || !crate::signals::is_ignored_by(self.run.identity.pid, number)
+            });
+            self.typed = acts.then_some(Typed { key, is_signal, at });
+        }
         if seen.suspend {
             self.suspend();
         }
@@ -75,6 +108,7 @@ impl Watch<'_> {
             pty.restore();
         }
         let since = Instant::now();
+        self.observer.stopped(Some(StoppedBy::Suspended));
         // To this very thread: a signal to the process may stop another thread first, and this one would make the terminal
         // raw again before it stands still. It cannot fail for ourselves; if it did, the run would simply go on.
         signal_hook::low_level::raise(libc::SIGSTOP).ok();
@@ -84,6 +118,7 @@ impl Watch<'_> {
             pty.resize();
         }
         self.signal(Signal::CONT);
+        self.observer.stopped(None);
     }
 
     /// The child notified.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{End, StopCause};
+use crate::{End, Sender, StopCause};
 
 /// The owner of a run. It is called on the thread that watches, so what it does delays the run's own clocks and
 /// output: it must not wait for anything.
@@ -17,12 +17,18 @@ pub trait Observer {
         let _ = notification;
     }
 
-    /// The main process was stopped (SIGSTOP and its kind) or goes on.
-    fn stopped(&mut self, stopped: bool) {
-        let _ = stopped;
+    /// The main process was stopped, or goes on.
+    fn stopped(&mut self, by: Option<StoppedBy>) {
+        let _ = by;
     }
 
-    /// A stop has begun: a timer ran out, or somebody asked.
+    /// What the run waits for, if the owner knows. The clocks for signs of life stand still meanwhile. It is asked after
+    /// every event.
+    fn waits(&mut self) -> Option<Wait> {
+        None
+    }
+
+    /// A stop has begun: a timer ran out, or somebody asked. The polite signal was sent.
     fn stopping(&mut self, cause: crate::Cause) {
         let _ = cause;
     }
@@ -37,8 +43,8 @@ pub trait Observer {
     fn tick(&mut self) {}
 
     /// A signal reached us, and [`Signals`](crate::Signals) were taken. It is asked for those that may stop the run.
-    fn signal(&mut self, caught: Caught) -> Answer {
-        caught.usual_answer()
+    fn signal(&mut self, received: Received) -> Answer {
+        received.usual_answer()
     }
 
     /// The run has ended. What is left of its output may still be on the way to a slow reader.
@@ -60,6 +66,27 @@ pub enum Stream {
     Stdout,
     /// Its stderr.
     Stderr,
+}
+
+/// What stopped the main process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoppedBy {
+    /// A signal (SIGSTOP and its kind) that somebody else sent.
+    Signal,
+    /// A person suspended the run and us, as with Ctrl-Z. We are stopped as soon as this call returns.
+    Suspended,
+}
+
+/// What a run waits for, so that it is not silent without a reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// A person has to do something.
+    Person,
+    /// A tool call has no result yet.
+    Tool {
+        /// Which one; another call has another number, and its own time.
+        call: u64,
+    },
 }
 
 /// A word of the notification protocol.
@@ -86,7 +113,7 @@ pub enum Caught {
     Interrupt,
     /// TERM.
     Terminate,
-    /// HUP: the terminal is gone.
+    /// HUP, as from a terminal that is closed.
     Hangup,
     /// QUIT, as from Ctrl-\.
     Quit,
@@ -99,16 +126,60 @@ pub enum Caught {
 }
 
 impl Caught {
+    /// Whether it is one of those that may stop a run.
+    #[must_use]
+    pub const fn may_stop(self) -> bool {
+        match self {
+            Self::Interrupt | Self::Terminate | Self::Hangup | Self::Quit => true,
+            Self::Resize | Self::Suspend | Self::Resume => false,
+        }
+    }
+
+    /// The name of the signal.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Interrupt => "SIGINT",
+            Self::Terminate => "SIGTERM",
+            Self::Hangup => "SIGHUP",
+            Self::Quit => "SIGQUIT",
+            Self::Resize => "SIGWINCH",
+            Self::Suspend => "SIGTSTP",
+            Self::Resume => "SIGCONT",
+        }
+    }
+}
+
+/// A signal that reached us, and who sent it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// Which one.
+    pub caught: Caught,
+    /// Who sent it.
+    pub sender: Sender,
+}
+
+impl Received {
     /// What most owners want: the run stops.
     #[must_use]
     pub const fn usual_answer(self) -> Answer {
-        match self {
-            Self::Interrupt => Answer::Stop(StopCause::Interrupt),
-            Self::Terminate => Answer::Stop(StopCause::Terminate),
-            Self::Hangup => Answer::Stop(StopCause::Hangup),
-            Self::Quit => Answer::Stop(StopCause::Quit),
-            Self::Resize | Self::Suspend | Self::Resume => Answer::Ignore,
+        let is_terminal = matches!(self.sender, Sender::Terminal);
+        match self.caught {
+            Caught::Interrupt if is_terminal => Answer::Stop(StopCause::Interrupt),
+            Caught::Interrupt => Answer::Stop(StopCause::SentInterrupt),
+            Caught::Quit if is_terminal => Answer::Stop(StopCause::Quit),
+            Caught::Quit => Answer::Stop(StopCause::SentQuit),
+            Caught::Hangup if is_terminal => Answer::Stop(StopCause::Hangup),
+            Caught::Hangup => Answer::Stop(StopCause::SentHangup),
+            Caught::Terminate => Answer::Stop(StopCause::Terminate),
+            Caught::Resize | Caught::Suspend | Caught::Resume => Answer::Ignore,
         }
+    }
+
+    /// The signal and its sender in words, such as `SIGTERM from pid 123 (bash, uid 0)`.
+    #[must_use]
+    pub fn words(self) -> String {
+        format!("{} from {}", self.caught.name(), self.sender.words())
     }
 }
 

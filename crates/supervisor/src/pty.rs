@@ -14,6 +14,8 @@ use rustix::termios::{
     tcsetattr, tcsetwinsize,
 };
 
+use crate::keys::{Codes, Key, last_key};
+
 /// A pseudoterminal and the terminal it stands for.
 #[derive(Debug)]
 pub(crate) struct Pty {
@@ -30,12 +32,16 @@ pub(crate) struct Pty {
 /// What went by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Keys {
-    pub(crate) interrupt: bool,
-    pub(crate) quit: bool,
+    /// The last key, if one was typed.
+    pub(crate) last: Option<Key>,
+    /// The child's terminal makes signals of keys, so the key was one.
+    pub(crate) are_signals: bool,
     pub(crate) suspend: bool,
 }
 
 const KEYS_MAX: usize = 4096;
+const CTRL_C: u8 = 0x03;
+const CTRL_BACKSLASH: u8 = 0x1c;
 
 impl Pty {
     /// Opens one that looks like `ours`; with `keys`, what is typed at ours is passed on.
@@ -141,9 +147,14 @@ impl Pty {
         let signals =
             tcgetattr(&self.controller).is_ok_and(|modes| modes.local_modes.contains(LocalModes::ISIG));
         let has = |code| signals && self.code(code).is_some_and(|code| keys.contains(&code));
+        // Without a key of their own the usual ones are meant, as a child that reads them itself does.
+        let codes = Codes {
+            interrupt: self.code(SpecialCodeIndex::VINTR).unwrap_or(CTRL_C),
+            quit: self.code(SpecialCodeIndex::VQUIT).unwrap_or(CTRL_BACKSLASH),
+        };
         Keys {
-            interrupt: has(SpecialCodeIndex::VINTR),
-            quit: has(SpecialCodeIndex::VQUIT),
+            last: last_key(keys, codes),
+            are_signals: signals,
             suspend: has(SpecialCodeIndex::VSUSP) && self.is_alone(),
         }
     }

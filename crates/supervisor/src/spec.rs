@@ -92,6 +92,10 @@ pub struct Timers {
     pub first_output: Option<Duration>,
     /// Between two signs of life: output, or a notification.
     pub silence: Option<Duration>,
+    /// How long it may wait for a person. The clock of silence stands still meanwhile.
+    pub waiting: Option<Duration>,
+    /// How long one tool call may take. The clock of silence stands still meanwhile.
+    pub tool: Option<Duration>,
     /// Between the polite signal and KILL.
     pub grace: Duration,
     /// How long those who outlive the main process may go on, and how long their output is still read.
@@ -104,6 +108,8 @@ impl Default for Timers {
             total: None,
             first_output: None,
             silence: None,
+            waiting: None,
+            tool: None,
             grace: Duration::from_secs(10),
             leak: Duration::from_millis(500),
         }

@@ -19,11 +19,14 @@ pub(crate) struct Wake {
     moved: AtomicU8,
 }
 
-const CAUSES: [StopCause; 8] = [
+const CAUSES: [StopCause; 11] = [
     StopCause::Interrupt,
     StopCause::Quit,
     StopCause::Terminate,
     StopCause::Hangup,
+    StopCause::SentInterrupt,
+    StopCause::SentQuit,
+    StopCause::SentHangup,
     StopCause::Operator,
     StopCause::Parent,
     StopCause::Budget,

@@ -1,8 +1,9 @@
 //! The loop that watches one run: one `poll`, and then whatever became due.
 //!
-//! Invariant: it sleeps until something happens or a clock runs out; it never wakes up just to look, except while
-//! those are awaited who outlived a main process that no control group holds. Output is read one piece a round, so a
-//! flood delays no clock and no signal.
+//! Invariant: it sleeps until something happens or a clock runs out, and wakes up every few seconds to notice when it did
+//! not run itself; more often only while those are awaited who outlived a main process that no control group holds.
+//! Output is read one piece a round, so a flood delays no clock and no signal. No clock is believed before what the
+//! kernel holds was taken: a command that ended before its bound is never late.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
@@ -10,11 +11,12 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::containment::{Group, Tree};
+use crate::keys::Typed;
 use crate::notify::Notices;
-use crate::pty::{Keys, Pty};
+use crate::pty::Pty;
 use crate::stop::Stage;
-use crate::timers::Clocks;
-use crate::{Cause, End, How, Observer, Running, Usage, nursery};
+use crate::timers::{Clocks, Held};
+use crate::{Cause, End, How, Observer, Running, Survivor, Usage, nursery};
 
 pub(crate) struct Watch<'a> {
     pub(crate) run: &'a mut Running,
@@ -25,11 +27,16 @@ pub(crate) struct Watch<'a> {
     pub(crate) cause: Cause,
     /// How the main process ended, when, and what it used.
     pub(crate) main: Option<(How, Duration, Usage)>,
-    /// What was typed at our terminal.
-    pub(crate) typed: Keys,
+    /// The last key that was typed at our terminal, if it breaks off.
+    pub(crate) typed: Option<Typed>,
+    /// The main process is stopped.
+    pub(crate) is_stopped: bool,
+    /// Until when a signal to us may still explain the end of the main process, from the start.
+    pub(crate) doubt_until: Option<Duration>,
     pub(crate) killed: bool,
     pub(crate) escaped: u32,
     pub(crate) left: u32,
+    pub(crate) survivors: Vec<Survivor>,
     pub(crate) leak: bool,
     /// When the owner is due, from the start.
     pub(crate) tick_at: Option<Duration>,
@@ -53,6 +60,8 @@ enum Event {
 
 const LOOK_FIRST: Duration = Duration::from_millis(2);
 const LOOK_LAST: Duration = Duration::from_millis(50);
+/// How often what the kernel holds is taken before a clock is believed; a command that floods us never lets it end.
+const SETTLE_ROUNDS: usize = 64;
 
 impl<'a> Watch<'a> {
     pub(crate) fn new(run: &'a mut Running, observer: &'a mut dyn Observer) -> Self {
@@ -64,10 +73,13 @@ impl<'a> Watch<'a> {
             stage: Stage::Free,
             cause: Cause::OfItself,
             main: None,
-            typed: Keys::default(),
+            typed: None,
+            is_stopped: false,
+            doubt_until: None,
             killed: false,
             escaped: 0,
             left: 0,
+            survivors: Vec::new(),
             leak: false,
             tick_at: None,
             look_every: LOOK_FIRST,
@@ -80,7 +92,10 @@ impl<'a> Watch<'a> {
         }
         while self.stage != Stage::Over {
             let limit = self.limit();
-            for event in self.wait(limit) {
+            self.clocks.sleeps(limit);
+            let events = self.wait(Some(limit));
+            self.clocks.runs();
+            for event in events {
                 self.handle(event);
             }
             self.due();
@@ -150,8 +165,31 @@ impl<'a> Watch<'a> {
         single.chain(outputs).chain(readers).collect()
     }
 
+    /// Takes what the kernel already holds: the end of the main process, output, signals. A clock that ran out while we did
+    /// not look is believed only after that.
+    pub(crate) fn settle(&mut self) {
+        for _ in 0..SETTLE_ROUNDS {
+            let events = self.wait(Some(Duration::ZERO));
+            let mut held = events.into_iter().filter(|event| match event {
+                Event::Bell | Event::Main | Event::Signals | Event::Notices | Event::Output(_) => true,
+                Event::Group | Event::Typed | Event::KeysTaken | Event::Reader(_) => false,
+            });
+            let Some(first) = held.next() else { break };
+            [first].into_iter().chain(held).for_each(|event| self.handle(event));
+        }
+        self.weigh_silence();
+    }
+
+    /// Lets the clocks for signs of life stand still while there is a known reason for silence.
+    fn weigh_silence(&mut self) {
+        let waits = self.observer.waits().map(Held::Waits);
+        let held = if self.is_stopped { Some(Held::Stopped) } else { waits };
+        self.clocks.hold(held, self.clocks.elapsed());
+    }
+
     /// How long `poll` may sleep.
-    fn limit(&mut self) -> Option<Duration> {
+    fn limit(&mut self) -> Duration {
+        self.weigh_silence();
         let now = self.clocks.elapsed();
         let clock = (self.stage == Stage::Free).then(|| self.clocks.next(now)).flatten();
         let stage = self.stage.deadline().map(|at| at.saturating_sub(now));
@@ -161,7 +199,9 @@ impl<'a> Watch<'a> {
             self.look_every = (self.look_every * 2).min(LOOK_LAST);
             self.look_every
         });
-        [clock, stage, due, look].into_iter().flatten().min()
+        let doubt = self.doubt_until.map(|until| until.saturating_sub(now));
+        let limits = [clock, stage, due, look, doubt].into_iter().flatten();
+        limits.min().unwrap_or(Duration::MAX).min(self.clocks.pulse())
     }
 
     fn finish(mut self) -> End {
@@ -183,8 +223,10 @@ impl<'a> Watch<'a> {
             cause: self.cause,
             oom,
             elapsed,
+            stood_still: self.clocks.stood_still(),
             killed: self.killed,
             left: self.left,
+            survivors: std::mem::take(&mut self.survivors),
             escaped: self.escaped,
             leak: self.leak,
             output,
@@ -204,7 +246,7 @@ impl<'a> Watch<'a> {
                     Event::Signals => {
                         let caught =
                             self.run.signals.as_mut().map(crate::Signals::caught).unwrap_or_default();
-                        if caught.into_iter().any(|caught| caught.usual_answer() != crate::Answer::Ignore) {
+                        if caught.into_iter().any(|received| received.caught.may_stop()) {
                             return self.run.outlets.abandon();
                         }
                     }

@@ -33,7 +33,7 @@ use crate::{clock, closing, detaching, notifying};
 /// Run a command under supervision and record how it ends.
 ///
 /// Input and output pass through unchanged, and the exit code tells the truth: the command's own code, 124 when a bound
-/// was reached, 130 after Ctrl-C, 143 when it was stopped. One closing line on standard error says what happened.
+/// was reached, 130 after Ctrl-C or Ctrl-\, 143 when it was stopped. One closing line on standard error says what happened.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RunArgs {
     /// What to call it; the command line unless given.
@@ -54,6 +54,12 @@ pub(crate) struct RunArgs {
     /// End it when nothing is heard from it for this long.
     #[arg(long, value_name = "SPAN", value_parser = Reading(span))]
     idle_timeout: Option<Duration>,
+    /// Stop it when it has waited for a person for this long. --idle-timeout does not count that time.
+    #[arg(long, value_name = "SPAN", value_parser = Reading(span))]
+    waiting_timeout: Option<Duration>,
+    /// Stop it when one of its tool calls has taken this long. --idle-timeout does not count that time.
+    #[arg(long, value_name = "SPAN", value_parser = Reading(span))]
+    tool_timeout: Option<Duration>,
     /// How long it may take to go when it is told to, before it is killed.
     #[arg(long, value_name = "SPAN", default_value = "10s", value_parser = Reading(span))]
     grace: Duration,
@@ -215,6 +221,8 @@ impl RunArgs {
                 total: self.timeout,
                 first_output: self.first_output_timeout,
                 silence: self.idle_timeout,
+                waiting: self.waiting_timeout,
+                tool: self.tool_timeout,
                 grace: self.grace,
                 ..Timers::default()
             },
@@ -303,6 +311,8 @@ impl RunArgs {
             ("timeout", self.timeout),
             ("first-output-timeout", self.first_output_timeout),
             ("idle-timeout", self.idle_timeout),
+            ("waiting-timeout", self.waiting_timeout),
+            ("tool-timeout", self.tool_timeout),
             ("grace", Some(self.grace)),
         ];
         spans

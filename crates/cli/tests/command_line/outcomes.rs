@@ -175,15 +175,39 @@ const CASES: &[Case] = &[
         ..PLAIN
     },
     Case {
-        name: "ctrl-c",
+        name: "int from a program is not ctrl-c",
         script: "echo there; exec sleep 60",
         deed: Deed::Signal(2),
-        code: 130,
-        state: "aborted",
-        reason: "run.aborted.sigint",
+        code: 143,
+        state: "cancelled",
+        reason: "run.cancelled.signal",
         evidence: "signal 2 (INT)",
-        chain: "Aborted",
-        closing: "■ Aborted · a person pressed Ctrl-C",
+        chain: "Cancelled",
+        closing: "⊘ Cancelled · its supervisor received SIGINT from pid",
+        ..PLAIN
+    },
+    Case {
+        name: "quit from a program is not ctrl-\\",
+        script: "ulimit -c 0; echo there; exec sleep 60",
+        deed: Deed::Signal(3),
+        code: 143,
+        state: "cancelled",
+        reason: "run.cancelled.signal",
+        evidence: "signal 3 (QUIT)",
+        chain: "Cancelled",
+        closing: "⊘ Cancelled · its supervisor received SIGQUIT from pid",
+        ..PLAIN
+    },
+    Case {
+        name: "hup from a program is no closed terminal",
+        script: "echo there; exec sleep 60",
+        deed: Deed::Signal(1),
+        code: 143,
+        state: "cancelled",
+        reason: "run.cancelled.signal",
+        evidence: "signal 15 (TERM)",
+        chain: "Cancelled",
+        closing: "⊘ Cancelled · its supervisor received SIGHUP from pid",
         ..PLAIN
     },
     Case {
@@ -195,7 +219,7 @@ const CASES: &[Case] = &[
         reason: "run.cancelled.sigterm",
         evidence: "signal 15 (TERM)",
         chain: "Cancelled",
-        closing: "⊘ Cancelled · its supervisor was told to terminate",
+        closing: "⊘ Cancelled · its supervisor received SIGTERM from pid",
         ..PLAIN
     },
     Case {

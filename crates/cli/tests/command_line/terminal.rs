@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-use crate::runs::{CALLBOARD, only, read_until, reason};
+use crate::runs::{CALLBOARD, only, read_until, reason, send, supervisor, until};
 use crate::shelf::Shelf;
 
 const CTRL_C: &[u8] = b"\x03";
@@ -95,4 +95,58 @@ fn a_second_ctrl_c_does_not_wait_for_the_grace() {
     assert!(begun.elapsed() < Duration::from_secs(30));
     let view = only(&shelf);
     assert_eq!((reason(&view), view["facts"]["killed"].as_bool()), ("run.aborted.sigint", Some(true)));
+}
+
+#[test]
+fn ctrl_backslash_has_a_sentence_of_its_own() {
+    let shelf = Shelf::empty();
+    let script = "ulimit -c 0; echo there; exec sleep 60";
+    let mut seat = seat(&shelf, &format!("exec {CALLBOARD} run -- sh -c '{script}'"));
+    read_until(&mut seat.screen, "there");
+    seat.type_in(b"\x1c");
+    read_until(&mut seat.screen, "Aborted · a person pressed Ctrl-\\");
+    assert_eq!(seat.child.wait().unwrap().code(), Some(130));
+    assert_eq!(reason(&only(&shelf)), "run.aborted.sigquit");
+}
+
+#[test]
+fn a_program_that_catches_ctrl_c_and_exits_by_itself_was_aborted() {
+    let shelf = Shelf::empty();
+    let script = "trap \"exit 1\" INT; echo there; while :; do sleep 0.02; done";
+    let mut seat = seat(&shelf, &format!("exec {CALLBOARD} run -- sh -c '{script}'"));
+    read_until(&mut seat.screen, "there");
+    seat.type_in(CTRL_C);
+    read_until(&mut seat.screen, "Aborted · a person pressed Ctrl-C");
+    assert_eq!(seat.child.wait().unwrap().code(), Some(130));
+    let view = only(&shelf);
+    assert_eq!((reason(&view), &view["exit"]["code"]), ("run.aborted.sigint", &1.into()));
+}
+
+#[test]
+fn a_closed_terminal_is_told_as_one() {
+    let shelf = Shelf::empty();
+    let mut seat = seat(&shelf, &format!("exec {CALLBOARD} run -- sh -c 'echo there; exec sleep 60'"));
+    read_until(&mut seat.screen, "there");
+    seat.screen = File::open("/dev/null").unwrap();
+    seat.child.wait().unwrap();
+    let view = only(&shelf);
+    assert_eq!(reason(&view), "run.cancelled.sighup", "{}", view["state"]);
+    assert_eq!(view["state"]["reasons"][0]["message"], "its terminal was closed");
+}
+
+#[test]
+fn a_suspended_run_is_recorded_as_suspended() {
+    let shelf = Shelf::empty();
+    let mut seat = seat(&shelf, &format!("exec {CALLBOARD} run -- sh -c 'echo there; exec sleep 60'"));
+    read_until(&mut seat.screen, "there");
+    seat.type_in(b"\x1a");
+    let view =
+        until("the suspension", || Some(only(&shelf)).filter(|view| view["facts"]["is_stopped"] == true));
+    assert_eq!(view["facts"]["stopped_by"], "suspended", "{}", view["facts"]);
+    assert!(view["facts"]["stopped_since"].is_string(), "{}", view["facts"]);
+    let supervisor = supervisor(&view);
+    send("CONT", supervisor);
+    until("going on", || (only(&shelf)["facts"]["is_stopped"] == false).then_some(()));
+    send("TERM", supervisor);
+    assert_eq!(seat.child.wait().unwrap().code(), Some(143));
 }

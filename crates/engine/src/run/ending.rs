@@ -11,7 +11,7 @@ use callboard_agents::{AgentEnd, Cause as AgentCause, Standing, Verdict};
 use callboard_kernel::{EvidenceRef, StateReason};
 use callboard_lifecycle::ReasonCode;
 use callboard_lifecycle::session::{SessionState, SessionTrigger};
-use callboard_supervisor::{Cause, End, How, StopCause, Timer};
+use callboard_supervisor::{Cause, End, How, StopCause, Survivor, Timer};
 
 use crate::delivery::Effect;
 
@@ -33,6 +33,8 @@ pub(crate) struct Ending {
 pub(crate) struct Asked {
     /// Who, or what.
     pub(crate) by: Option<String>,
+    /// The signal that asked, and its sender.
+    pub(crate) signal: Option<String>,
 }
 
 /// Names the end of a run.
@@ -52,6 +54,12 @@ pub(crate) fn ending(end: &End, asked: &Asked, verdict: &Verdict, effect: Option
                 "{many} of its processes outlived it and were ended"
             )));
         }
+    }
+    if let Some(unconfirmed) = unconfirmed(end) {
+        if let Some(first) = ending.reasons.first_mut() {
+            first.message = format!("{}: {}", unconfirmed.message, first.message);
+        }
+        ending.reasons.push(unconfirmed);
     }
     ending
 }
@@ -89,6 +97,8 @@ fn timed_out(timer: Timer, configured: Duration, elapsed: Duration) -> Ending {
         Timer::Total => (const { ReasonCode::of("run.timed_out.deadline") }, "ran"),
         Timer::FirstOutput => (const { ReasonCode::of("run.timed_out.first_output") }, "not heard of"),
         Timer::Silence => (const { ReasonCode::of("run.timed_out.silence") }, "silent"),
+        Timer::Waiting => (const { ReasonCode::of("run.timed_out.waiting") }, "waited for a person"),
+        Timer::Tool => (const { ReasonCode::of("run.timed_out.tool") }, "waited for a tool"),
     };
     let message = format!("{what} for {}, the bound is {}", told(elapsed), told(configured));
     let reasons = vec![StateReason::new(code, message)];
@@ -97,19 +107,37 @@ fn timed_out(timer: Timer, configured: Duration, elapsed: Duration) -> Ending {
 
 fn stopped(cause: StopCause, asked: &Asked) -> Ending {
     let by = |who: &str| asked.by.as_ref().map_or_else(|| who.to_owned(), |by| format!("{who} ({by})"));
+    let received = |name: &str| {
+        let signal = asked.signal.as_ref().filter(|signal| signal.starts_with(name));
+        format!("its supervisor received {}", signal.map_or(name, String::as_str))
+    };
     let (to, trigger, code, message) = match cause {
-        StopCause::Interrupt | StopCause::Quit => (
+        StopCause::Interrupt => (
             SessionState::Aborted,
             SessionTrigger::Interrupted,
             const { ReasonCode::of("run.aborted.sigint") },
             "a person pressed Ctrl-C".to_owned(),
         ),
-        StopCause::Terminate => cancelled(
-            const { ReasonCode::of("run.cancelled.sigterm") },
-            "its supervisor was told to terminate".to_owned(),
+        StopCause::Quit => (
+            SessionState::Aborted,
+            SessionTrigger::Interrupted,
+            const { ReasonCode::of("run.aborted.sigquit") },
+            "a person pressed Ctrl-\\".to_owned(),
         ),
+        StopCause::Terminate => {
+            cancelled(const { ReasonCode::of("run.cancelled.sigterm") }, received("SIGTERM"))
+        }
         StopCause::Hangup => {
-            cancelled(const { ReasonCode::of("run.cancelled.sigterm") }, "its terminal was closed".to_owned())
+            cancelled(const { ReasonCode::of("run.cancelled.sighup") }, "its terminal was closed".to_owned())
+        }
+        StopCause::SentInterrupt => {
+            cancelled(const { ReasonCode::of("run.cancelled.signal") }, received("SIGINT"))
+        }
+        StopCause::SentQuit => {
+            cancelled(const { ReasonCode::of("run.cancelled.signal") }, received("SIGQUIT"))
+        }
+        StopCause::SentHangup => {
+            cancelled(const { ReasonCode::of("run.cancelled.signal") }, received("SIGHUP"))
         }
         StopCause::Operator => cancelled(
             const { ReasonCode::of("run.cancelled.operator") },
@@ -254,6 +282,29 @@ fn code_of(how: How) -> u8 {
     }
 }
 
+/// From when on it is told that a supervisor did not run.
+const STOOD_STILL: Duration = Duration::from_millis(100);
+
+/// That not everybody is gone, and who is left.
+fn unconfirmed(end: &End) -> Option<StateReason> {
+    if end.left == 0 && end.how != How::Unconfirmed {
+        return None;
+    }
+    let many = end.left.max(1);
+    let message = format!("kill unconfirmed ({many} alive)");
+    let code = const { ReasonCode::of("run.health.kill_unconfirmed") };
+    let mut reason = StateReason::new(code, message);
+    for Survivor { pid, name, uid, is_refused, .. } in &end.survivors {
+        let user = uid.map_or_else(String::new, |uid| format!(", uid {uid}"));
+        let why = if *is_refused { "may not be signalled by this user" } else { "does not go" };
+        reason = reason.shown_by(EvidenceRef::tool_result(format!("pid {pid} ({name}{user}) {why}")));
+    }
+    if end.survivors.is_empty() {
+        reason = reason.shown_by(EvidenceRef::tool_result("KILL was sent and the process is still there"));
+    }
+    Some(reason)
+}
+
 /// What was read, in words.
 fn seen(end: &End) -> String {
     let how = match end.how {
@@ -266,7 +317,11 @@ fn seen(end: &End) -> String {
     let raw = end.how.raw().map_or_else(String::new, |raw| format!(" (wait status {raw:#06x})"));
     let killed = if end.killed { ", KILL was needed" } else { "" };
     let oom = if end.oom { ", the control group counts an out-of-memory kill" } else { "" };
-    format!("{how}{raw} after {}{killed}{oom}, {} of its processes left", told(end.elapsed), end.left)
+    let still = match end.stood_still {
+        time if time < STOOD_STILL => String::new(),
+        time => format!(" (and {} in which its supervisor did not run)", told(time)),
+    };
+    format!("{how}{raw} after {}{still}{killed}{oom}, {} of its processes left", told(end.elapsed), end.left)
 }
 
 /// A span as it is told in a sentence: `12m 4s`, `1.5s`.

@@ -81,6 +81,8 @@ impl Order {
             ("timeout_s", self.timers.total),
             ("first_output_s", self.timers.first_output),
             ("idle_timeout_s", self.timers.silence),
+            ("waiting_timeout_s", self.timers.waiting),
+            ("tool_timeout_s", self.timers.tool),
         ];
         for (name, bound) in bounds {
             if let Some(bound) = bound {

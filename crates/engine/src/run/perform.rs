@@ -148,16 +148,16 @@ fn watch(
     begun: Option<Transition>,
     recorder: &mut Recorder<'_>,
 ) -> Result<Ended, RunError> {
-    let mut watching = Watching::new(recorder, begun, reader(order), order.parent);
+    let mut watching = Watching::new(recorder, begun, reader(order));
     let mut end = running.watch(&mut watching);
     end.cause = watching.attributed(&end);
-    let (summary, known, asked_by, last_words) = watching.finish();
+    let (summary, known, asked, last_words) = watching.finish();
     if !order.agreement.contract.is_empty() {
         // What was promised may take long to check.
         recorder.begin_now();
     }
     let verified = verification(order, recorder);
-    let ending = named(&end, asked_by, &summary, verified.as_ref(), &last_words);
+    let ending = named(&end, &asked, &summary, verified.as_ref(), &last_words);
     let mut data = known;
     data.merge(&of_end(&end));
     if let Some(verified) = &verified {
@@ -188,7 +188,7 @@ fn verification(order: &Order, recorder: &Recorder<'_>) -> Option<Verification> 
 
 fn named(
     end: &End,
-    asked_by: Option<String>,
+    asked: &Asked,
     summary: &Summary,
     verified: Option<&Verification>,
     last_words: &LastWords,
@@ -198,7 +198,7 @@ fn named(
         How::Signaled { .. } | How::Unconfirmed => None,
     };
     let effect = verified.and_then(Verification::effect);
-    let mut ending = ending(end, &Asked { by: asked_by }, &verdict(summary, code), effect.as_ref());
+    let mut ending = ending(end, asked, &verdict(summary, code), effect.as_ref());
     if let Some(first) = ending.reasons.first_mut() {
         if ending.to != SessionState::Completed {
             let told = last_words.told(!summary.program.reports_end());
@@ -235,16 +235,30 @@ fn of_end(end: &End) -> Facts {
                 Timer::Total => "total",
                 Timer::FirstOutput => "first_output",
                 Timer::Silence => "silence",
+                Timer::Waiting => "waiting",
+                Timer::Tool => "tool",
             };
             Facts::none().with("timer", name).with("timeout_s", seconds(configured))
         }
         Cause::OfItself | Cause::Stopped(_) => Facts::none(),
     };
+    let survivors = end.survivors.iter().map(|one| {
+        let facts = Facts::none()
+            .with("pid", i64::from(one.pid))
+            .with("started_ticks", whole(one.started_ticks))
+            .with("name", one.name.as_str())
+            .with("uid", one.uid.map_or(Value::Null, |uid| Value::Int(uid.into())))
+            .with("refused", one.is_refused);
+        Value::Map(facts)
+    });
+    let survivors: Vec<Value> = survivors.collect();
+    let clock = if survivors.is_empty() { clock } else { clock.with("survivors", Value::List(survivors)) };
     clock
         .with("exit_code", code)
         .with("signal", signal)
         .with("oom", end.oom)
         .with("elapsed_s", seconds(end.elapsed))
+        .with("suspended_s", seconds(end.stood_still))
         .with("killed", end.killed)
         .with("leftovers", i64::from(end.left))
         .with("escaped", i64::from(end.escaped))

@@ -4,19 +4,24 @@
 //! run is judged is written within a second, mere signs of life once a minute. Deliberately absent: the output itself,
 //! which the supervisor keeps and passes on.
 
+use std::pin::Pin;
+use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
 use callboard_agents::{Reader, Signal, Summary};
 use callboard_kernel::{EntityId, Facts, Moment, Order, Transition, Value};
+use callboard_ledger::{Stored, Ticket};
 use callboard_supervisor::{
-    Answer, Caught, Cause, End, How, Notification, Observer, StopCause, Stream, process,
+    Answer, Caught, Cause, End, How, Notification, Observer, Received, Sender, StopCause, StoppedBy, Stream,
+    Timer, Wait, process,
 };
 
 use super::agent::{Conditions, JUDGED_BY};
+use super::ending::Asked;
 use super::last_words::LastWords;
 use super::recorder::Recorder;
 use crate::host::identity;
-use crate::read::keeper;
+use crate::read::{keeper, map};
 use crate::stop::{StopFor, wish};
 
 /// How soon it is written that the process is there. A command that ends before that costs one sync less.
@@ -30,15 +35,22 @@ const LEASE: Duration = Duration::from_secs(60);
 const LEASE_RENEWAL: Duration = Duration::from_secs(20);
 /// After how long a store that is not needed is let go.
 const REST: Duration = Duration::from_secs(1);
-/// The signals that a stop sends: HUP, INT, KILL and TERM.
-const STOPS: [i32; 4] = [1, 2, 9, 15];
+/// The signals that a stop sends: HUP, INT, QUIT, KILL and TERM.
+const STOPS: [i32; 5] = [1, 2, 3, 9, 15];
+/// How long after the end of the run around it a run can have been ended with it.
+const TOGETHER: Duration = Duration::from_secs(5);
+/// How long the record that the run is suspended may delay that.
+const SUSPENDING: Duration = Duration::from_millis(300);
 
 pub(crate) struct Watching<'a, 'b> {
     recorder: &'b mut Recorder<'a>,
     /// That the process is there, until it is written.
     begun: Option<(Instant, Transition)>,
-    parent: Option<EntityId>,
+    /// The runs that this one is inside of, innermost first.
+    around: Vec<EntityId>,
     reader: Reader,
+    /// The tool call that is waited for, and how many there were.
+    open_tool: (Option<String>, u64),
     /// What was written last, so that only changes are.
     written: Facts,
     lived: bool,
@@ -48,28 +60,33 @@ pub(crate) struct Watching<'a, 'b> {
     rest_due: Option<Instant>,
     last_progress: Option<Moment>,
     status: Option<String>,
-    is_stopped: bool,
+    /// What stopped the command, and since when.
+    stopped: Option<(StoppedBy, Moment)>,
+    /// The stop that has begun, as it is recorded.
+    stopping: Option<Facts>,
+    stop_cause: Option<StopCause>,
     /// Who asked for a stop, as it was recorded.
-    pub(crate) asked_by: Option<String>,
+    asked_by: Option<String>,
+    /// The signal that asked for a stop, and its sender.
+    signalled: Option<String>,
     last_words: LastWords,
     conditions: Conditions,
 }
 
 impl<'a, 'b> Watching<'a, 'b> {
-    pub(crate) fn new(
-        recorder: &'b mut Recorder<'a>,
-        begun: Option<Transition>,
-        reader: Reader,
-        parent: Option<EntityId>,
-    ) -> Self {
+    pub(crate) fn new(recorder: &'b mut Recorder<'a>, begun: Option<Transition>, reader: Reader) -> Self {
+        let around = process::markers_around();
+        let around = around.iter().rev().filter_map(|marker| marker.parse().ok());
+        let own = recorder.id;
         let now = Instant::now();
         let begun = begun.map(|begun| (now + BEGIN, begun));
         let lease_due = recorder.is_shared().then_some(now + LEASE_RENEWAL);
         Self {
             recorder,
             begun,
-            parent,
+            around: around.filter(|id| *id != own).collect(),
             reader,
+            open_tool: (None, 0),
             written: Facts::none(),
             lived: false,
             changed: None,
@@ -78,23 +95,27 @@ impl<'a, 'b> Watching<'a, 'b> {
             rest_due: Some(now + REST),
             last_progress: None,
             status: None,
-            is_stopped: false,
+            stopped: None,
+            stopping: None,
+            stop_cause: None,
             asked_by: None,
+            signalled: None,
             last_words: LastWords::default(),
             conditions: Conditions::default(),
         }
     }
 
     /// What the agent's stream said, all of it.
-    pub(crate) fn finish(mut self) -> (Summary, Facts, Option<String>, LastWords) {
+    pub(crate) fn finish(mut self) -> (Summary, Facts, Asked, LastWords) {
         drop(self.reader.finish());
         self.conditions.note(self.reader.summary(), || self.recorder.now());
         if let Some((_, begun)) = self.begun.take() {
             self.recorder.begin_with_end(Order::Transition(begun));
         }
-        self.is_stopped = false;
+        self.stopped = None;
         let facts = self.known();
-        (self.reader.summary().clone(), facts, self.asked_by, self.last_words)
+        let asked = Asked { by: self.asked_by, signal: self.signalled };
+        (self.reader.summary().clone(), facts, asked, self.last_words)
     }
 
     /// Takes note of what the agent said.
@@ -129,8 +150,13 @@ impl<'a, 'b> Watching<'a, 'b> {
             facts.set("status", status.as_str());
         }
         // What was said once is taken back too.
-        if self.is_stopped || self.written.has("is_stopped") {
-            facts.set("is_stopped", self.is_stopped);
+        if self.stopped.is_some() || self.written.has("is_stopped") {
+            facts.set("is_stopped", self.stopped.is_some());
+            facts.set("stopped_since", text(self.stopped.map(|(_, since)| since.to_string())));
+            facts.set("stopped_by", text(self.stopped.map(|(by, _)| stopped_by(by).to_owned())));
+        }
+        if let Some(stopping) = &self.stopping {
+            facts.set("stopping", Value::Map(stopping.clone()));
         }
         facts
     }
@@ -144,21 +170,20 @@ impl<'a, 'b> Watching<'a, 'b> {
             .any(|name| known.get(name) != self.written.get(name))
     }
 
-    fn write(&mut self) {
+    fn write(&mut self) -> Option<Ticket> {
         let mut known = self.known();
         if self.lease_due.is_some() {
             let until = self.recorder.now().plus(LEASE);
             known.set("lease_until", until.to_string());
         }
         note_beginnings(&mut known, &self.written, self.recorder.now());
-        if let Some(ticket) = self.recorder.observe(known.clone()) {
-            drop(ticket);
-        }
+        let ticket = self.recorder.observe(known.clone());
         self.written = known;
         (self.lived, self.changed) = (false, None);
         let now = Instant::now();
         self.life_due = Some(now + LIFE);
         self.rest_due = Some(now + REST);
+        ticket
     }
 
     fn dues(&self) -> [Option<Instant>; 5] {
@@ -169,35 +194,68 @@ impl<'a, 'b> Watching<'a, 'b> {
     }
 
     /// Whose doing an end was. A stop reaches a whole tree at once, so the command may be gone before its supervisor
-    /// has heard of the stop: a signal that ends it while a stop is wished for is that stop, unless memory ran out.
+    /// has heard of the stop: a signal that ends it while a stop is wished for, or while a run around it is being stopped,
+    /// is that stop, unless memory ran out.
     pub(crate) fn attributed(&mut self, end: &End) -> Cause {
         match (end.cause, end.how) {
             (Cause::OfItself, How::Signaled { signal, .. }) if STOPS.contains(&signal) && !end.oom => {
-                self.behalf().map_or(end.cause, Cause::Stopped)
+                let cause = self.wished().or_else(|| self.stopped_around(end.stood_still));
+                cause.map_or(end.cause, Cause::Stopped)
             }
             _ => end.cause,
         }
     }
 
-    /// On whose behalf the run is to end: a recorded wish, a parent that ends, or nobody known.
-    fn behalf(&mut self) -> Option<StopCause> {
+    /// For whom somebody has asked this run to stop, if somebody has.
+    fn wished(&mut self) -> Option<StopCause> {
         let id = self.recorder.id;
-        let wished = self.recorder.stored(id).and_then(|stored| wish(&stored.entity.facts));
-        if let Some((wanted, by)) = wished {
-            self.asked_by = Some(by);
-            return Some(match wanted {
-                StopFor::Operator => StopCause::Operator,
-                StopFor::Parent => StopCause::Parent,
-            });
-        }
-        let parent = self.parent.and_then(|parent| self.recorder.stored(parent));
-        let ends = parent.filter(|parent| {
-            let facts = &parent.entity.facts;
-            parent.entity.ended_at.is_some() || wish(facts).is_some() || is_abandoned(facts)
-        });
-        let parent = ends?;
-        self.asked_by = Some(parent.entity.state.id.to_string());
+        let stored = self.recorder.stored(id)?;
+        let (wanted, by) = wish(&stored.entity.facts)?;
+        self.asked_by = Some(by);
+        Some(match wanted {
+            StopFor::Operator => StopCause::Operator,
+            StopFor::Parent => StopCause::Parent,
+        })
+    }
+
+    /// Is a run around this one being stopped, or has one just ended?
+    fn stopped_around(&mut self, stood_still: Duration) -> Option<StopCause> {
+        let (now, window) = (self.recorder.now(), TOGETHER.max(stood_still));
+        let around = self.around.clone();
+        let stops = |stored: &Stored| match stored.entity.ended_at {
+            Some(at) => now.since(at) <= window,
+            None => wish(&stored.entity.facts).is_some() || map(&stored.entity.facts, "stopping").is_some(),
+        };
+        let found = around.into_iter().find(|id| self.recorder.stored(*id).as_ref().is_some_and(stops))?;
+        self.asked_by = Some(found.to_string());
         Some(StopCause::Parent)
+    }
+
+    /// The run around this one on whose behalf a signal was sent: by its supervisor, or, where that is gone, by whoever of
+    /// our own program ends what it left behind.
+    fn sent_for(&mut self, sender: Sender) -> Option<EntityId> {
+        let Sender::Process { pid, .. } = sender else { return None };
+        let sent = |stored: &Stored| {
+            let facts = &stored.entity.facts;
+            let is_its_supervisor = keeper(facts).is_some_and(|keeper| {
+                // One that is gone by now has not been followed by another with its pid.
+                let same = |other: process::Identity| other.started_ticks == keeper.started_ticks;
+                keeper.pid == pid && sender.identity().is_none_or(same)
+            });
+            let is_over = || stored.entity.ended_at.is_some() || is_abandoned(facts);
+            is_its_supervisor || (sender.is_our_program() && is_over())
+        };
+        let around = self.around.clone();
+        around.into_iter().find(|id| self.recorder.stored(*id).as_ref().is_some_and(sent))
+    }
+
+    /// Who asked for the stop that has begun, as far as it is known.
+    fn stopped_for(&self, cause: Cause) -> Option<String> {
+        match cause {
+            Cause::Stopped(StopCause::Operator | StopCause::Parent) => self.asked_by.clone(),
+            Cause::Stopped(_) => self.signalled.clone(),
+            Cause::Timer { .. } | Cause::OfItself => None,
+        }
     }
 }
 
@@ -230,9 +288,41 @@ impl Observer for Watching<'_, '_> {
         }
     }
 
-    fn stopped(&mut self, stopped: bool) {
-        self.is_stopped = stopped;
+    fn stopped(&mut self, by: Option<StoppedBy>) {
+        self.stopped = by.map(|by| (by, self.recorder.now()));
         self.changed.get_or_insert_with(Instant::now);
+        if by == Some(StoppedBy::Suspended) {
+            // Nothing can be written while we are stopped ourselves.
+            self.begin();
+            let ticket = self.write();
+            ticket.into_iter().for_each(|ticket| wait_for(ticket, SUSPENDING));
+        }
+    }
+
+    fn waits(&mut self) -> Option<Wait> {
+        let summary = self.reader.summary();
+        if summary.waiting.is_some() {
+            return Some(Wait::Person);
+        }
+        let open = summary.open_tool.as_ref().filter(|_| summary.end.is_none()).map(|tool| &tool.id);
+        if open != self.open_tool.0.as_ref() {
+            self.open_tool = (open.cloned(), self.open_tool.1 + 1);
+        }
+        let call = self.open_tool.1;
+        self.open_tool.0.as_ref().map(|_| Wait::Tool { call })
+    }
+
+    fn stopping(&mut self, cause: Cause) {
+        self.stop_cause = match cause {
+            Cause::Stopped(cause) => Some(cause),
+            Cause::Timer { .. } | Cause::OfItself => None,
+        };
+        let by = self.stopped_for(cause).map_or(Value::Null, Value::Text);
+        let since = self.recorder.now().to_string();
+        self.stopping =
+            Some(Facts::none().with("cause", stop_word(cause)).with("by", by).with("since", since));
+        self.begin();
+        drop(self.write());
     }
 
     fn due(&mut self) -> Option<Duration> {
@@ -250,23 +340,71 @@ impl Observer for Watching<'_, '_> {
             self.lease_due = Some(now + LEASE_RENEWAL);
         }
         if changed || life || lease {
-            self.write();
+            drop(self.write());
         } else if rest {
             self.recorder.rest();
             self.rest_due = None;
         }
     }
 
-    fn signal(&mut self, caught: Caught) -> Answer {
-        match caught {
-            Caught::Terminate => Answer::Stop(self.behalf().unwrap_or(StopCause::Terminate)),
-            Caught::Interrupt
-            | Caught::Hangup
-            | Caught::Quit
-            | Caught::Resize
-            | Caught::Suspend
-            | Caught::Resume => caught.usual_answer(),
+    fn signal(&mut self, received: Received) -> Answer {
+        if received.caught == Caught::Terminate
+            && let Some(cause) = self.wished()
+        {
+            return Answer::Stop(cause);
         }
+        if let Some(around) = self.sent_for(received.sender) {
+            // Each of the runs around this one stops it, and that is one stop.
+            if self.stop_cause == Some(StopCause::Parent) {
+                return Answer::Ignore;
+            }
+            self.asked_by = Some(around.to_string());
+            return Answer::Stop(StopCause::Parent);
+        }
+        if received.caught.may_stop() {
+            self.signalled.get_or_insert_with(|| received.words());
+        }
+        received.usual_answer()
+    }
+}
+
+/// The word for a stop, as it is recorded.
+const fn stop_word(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Timer { timer, .. } => match timer {
+            Timer::Total => "deadline",
+            Timer::FirstOutput => "first_output",
+            Timer::Silence => "silence",
+            Timer::Waiting => "waiting",
+            Timer::Tool => "tool",
+        },
+        Cause::Stopped(cause) => match cause {
+            StopCause::Interrupt | StopCause::SentInterrupt => "sigint",
+            StopCause::Quit | StopCause::SentQuit => "sigquit",
+            StopCause::Hangup | StopCause::SentHangup => "sighup",
+            StopCause::Terminate => "sigterm",
+            StopCause::Operator => "operator",
+            StopCause::Parent => "parent",
+            StopCause::Budget => "budget",
+            StopCause::Shutdown => "shutdown",
+        },
+        Cause::OfItself => "none",
+    }
+}
+
+const fn stopped_by(by: StoppedBy) -> &'static str {
+    match by {
+        StoppedBy::Signal => "signal",
+        StoppedBy::Suspended => "suspended",
+    }
+}
+
+/// Waits for a record, but not for ever.
+fn wait_for(mut ticket: Ticket, within: Duration) {
+    let until = Instant::now() + within;
+    let mut context = Context::from_waker(Waker::noop());
+    while Pin::new(&mut ticket).poll(&mut context).is_pending() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 

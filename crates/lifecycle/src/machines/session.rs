@@ -40,7 +40,7 @@ machine! {
         ContractBroken = "contract_broken",
         /// One of the run's own timers fired.
         DeadlineReached = "deadline_reached",
-        /// A person pressed Ctrl-C.
+        /// A person pressed Ctrl-C or Ctrl-\.
         Interrupted = "interrupted",
         /// The supervisor was told to stop it.
         StopAsked = "stop_asked",
@@ -102,9 +102,14 @@ machine! {
         "run.timed_out.deadline": "The total time bound was reached.";
         "run.timed_out.first_output": "Nothing was heard before the bound for the first output.";
         "run.timed_out.silence": "Nothing was heard for longer than the silence bound.";
+        "run.timed_out.waiting": "It waited for a person for longer than its bound.";
+        "run.timed_out.tool": "A tool call took longer than its bound.";
         "run.aborted.sigint" was ["run.cancelled.sigint", "run.aborted.user"] by choice: "A person pressed Ctrl-C.";
+        "run.aborted.sigquit" by choice: "A person pressed Ctrl-\\.";
         "run.aborted.operator" by choice: "An operator broke it off.";
-        "run.cancelled.sigterm" by choice: "The supervisor was told to terminate.";
+        "run.cancelled.sigterm" by choice: "The supervisor received SIGTERM.";
+        "run.cancelled.sighup" by choice: "Its terminal was closed.";
+        "run.cancelled.signal" by choice: "A program sent the supervisor SIGINT, SIGQUIT or SIGHUP.";
         "run.cancelled.operator" was ["run.cancelled.manual_kill", "run.cancelled.force_kill"] by choice: "An operator stopped it.";
         "run.cancelled.parent" was ["run.cancelled.orchestrator"] by choice: "What started it was stopped.";
         "run.cancelled.system" was ["run.cancelled.stale_auto"]: "The system called it off.";

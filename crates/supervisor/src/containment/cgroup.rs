@@ -14,6 +14,7 @@ use rustix::process::Signal;
 
 use super::hierarchy::hierarchies;
 use super::limits;
+use super::tree::outermost_first;
 use crate::process::{Mark, Sent, Stat, send};
 use crate::{Limits, mutant};
 
@@ -99,7 +100,11 @@ impl Group {
     /// Signals everybody in it, and says how many there were.
     pub(crate) fn signal(&self, signal: Signal) -> u32 {
         let marks = self.members().into_iter().filter_map(Stat::read).map(|stat| Mark::from(&stat));
-        marks.filter(|mark| send(*mark, signal).is_ok_and(|sent| sent == Sent::Delivered)).count() as u32
+        let mut marks: Vec<Mark> = marks.collect();
+        outermost_first(&mut marks);
+        // Who may not be signalled is there all the same.
+        let is_there = |mark: &&Mark| !matches!(send(**mark, signal), Ok(Sent::Gone));
+        marks.iter().filter(is_there).count() as u32
     }
 
     /// Kills everybody in it at once, also those who are being born.

@@ -24,4 +24,4 @@ pub(crate) use cgroup::{Group, find, group_members};
 pub(crate) use hierarchy::groups_of;
 pub use leave::leave_runs;
 pub use leftover::{count_empty, group_markers, remove_empty};
-pub(crate) use tree::{Roots, Tree, carries, markers};
+pub(crate) use tree::{Roots, Tree, carries, is_our_program, markers};

@@ -50,7 +50,8 @@ impl Tree {
 
     /// Signals everybody, and says how many there were.
     pub(crate) fn signal(&mut self, signal: Signal) -> u32 {
-        let members = self.members();
+        let mut members = self.members();
+        outermost_first(&mut members);
         for mark in &members {
             // Who is gone in between needs no signal; who may not be signalled is counted as left at the end.
             drop(send(*mark, signal));
@@ -66,12 +67,12 @@ impl Tree {
             if members.is_empty() {
                 return 0;
             }
-            for mark in &members {
-                drop(send(*mark, Signal::KILL));
-            }
-            let left = self.wait_until_gone(&members, started + within);
-            if left > 0 {
-                return left;
+            let (killed, refused): (Vec<Mark>, Vec<Mark>) =
+                members.into_iter().partition(|mark| send(*mark, Signal::KILL).is_ok());
+            // Nobody waits for those who may not be killed.
+            let left = self.wait_until_gone(&killed, started + within);
+            if left > 0 || killed.is_empty() {
+                return left + refused.len() as u32;
             }
         }
     }
@@ -182,12 +183,23 @@ pub(crate) fn carries(pid: u32, marker: &str) -> bool {
     markers(pid).is_some_and(|markers| is_among(&markers, marker))
 }
 
+/// Whether a process runs our own program.
+pub(crate) fn is_our_program(pid: u32) -> bool {
+    let program = |pid: &str| fs::metadata(format!("/proc/{pid}/exe")).map(|file| (file.dev(), file.ino()));
+    program("self").is_ok_and(|own| program(&pid.to_string()).is_ok_and(|other| other == own))
+}
+
+/// Puts supervisors first, and otherwise who began first: a supervisor inside of a run hears of a stop before its command
+/// can die of it, so it knows whose doing that is.
+pub(crate) fn outermost_first(marks: &mut [Mark]) {
+    marks.sort_by_cached_key(|mark| (!is_our_program(mark.pid), mark.started_ticks, mark.pid));
+}
+
 /// Whether a process is the supervisor of a run of its own that was put in the background inside of this one: our own
 /// program, in a session of its own, with another run's marker and without this one's.
 fn has_left(stat: &Stat, marker: &str) -> bool {
-    let program = |pid: &str| fs::metadata(format!("/proc/{pid}/exe")).map(|file| (file.dev(), file.ino()));
     stat.session == stat.pid
-        && program("self").is_ok_and(|own| program(&stat.pid.to_string()).is_ok_and(|other| other == own))
+        && is_our_program(stat.pid)
         && markers(stat.pid).is_some_and(|markers| !markers.is_empty() && !is_among(&markers, marker))
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use super::{Identity, of};
-use crate::containment::{Group, Roots, Tree, find};
+use crate::containment::{Group, Roots, Tree, find, is_our_program};
 
 /// What came of ending everybody.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,11 +30,12 @@ pub fn find_marked(marker: &str) -> Vec<Identity> {
 /// Ends everybody who belongs to a run whose supervisor is gone: TERM, the grace period, KILL. Removes its control group
 /// when nobody is left.
 pub fn end_all(marker: &str, grace: Duration) -> Ended {
-    let found = find_marked(marker);
+    let mut found = find_marked(marker);
     let count = found.len() as u32;
     let mut groups = find(marker);
     let mut tree = tree(marker);
     if count > 0 && !grace.is_zero() {
+        outermost_first(&mut found);
         for signal in [Signal::TERM, Signal::CONT] {
             for identity in &found {
                 // Who is gone in between needs no signal.
@@ -59,6 +60,11 @@ pub fn end_all(marker: &str, grace: Duration) -> Ended {
 
 /// How long a KILL may take until it counts as not confirmed.
 const CONFIRM: Duration = Duration::from_secs(5);
+
+/// A supervisor inside of the run hears of the stop before its command can die of it.
+fn outermost_first(found: &mut [Identity]) {
+    found.sort_by_cached_key(|one| (!is_our_program(one.pid), one.started_ticks, one.pid));
+}
 
 fn tree(marker: &str) -> Tree {
     Tree::new(Roots { marker: marker.to_owned(), main: None, ours: false })

@@ -23,3 +23,11 @@ pub(crate) use stat::{Stat, all};
 /// The environment variable that carries the markers of the runs a process belongs to, outermost first, joined by
 /// colons.
 pub const MARKER_VARIABLE: &str = "CALLBOARD_RUN";
+
+/// The markers of the runs that this process is inside of, outermost first. A supervisor in the background carries the
+/// marker of its own run, too.
+#[must_use]
+pub fn markers_around() -> Vec<String> {
+    let markers = std::env::var(MARKER_VARIABLE).unwrap_or_default();
+    markers.split(':').filter(|marker| !marker.is_empty()).map(str::to_owned).collect()
+}

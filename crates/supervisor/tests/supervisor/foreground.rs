@@ -46,7 +46,7 @@ fn stdin_and_both_outputs_pass_byte_for_byte() {
 }
 
 #[test]
-fn int_is_an_interrupt_and_a_second_one_hurries() {
+fn int_from_a_program_is_passed_on_and_a_second_one_hurries() {
     let directory = tempfile::tempdir().unwrap();
     let mut second = piped(directory.path(), "trap 'echo int' INT; echo ready; while :; do sleep 1; done");
     let mut stdout = second.child.stdout.take().unwrap();
@@ -55,7 +55,7 @@ fn int_is_an_interrupt_and_a_second_one_hurries() {
     read_until(&mut stdout, b"int\n");
     second.signal(libc::SIGINT);
     let report = second.report();
-    assert!(report.contains("Stopped(Interrupt)") && report.contains("killed: true"), "{report}");
+    assert!(report.contains("Stopped(SentInterrupt)") && report.contains("killed: true"), "{report}");
     assert!(report.contains("left: 0"), "{report}");
 }
 
@@ -67,6 +67,21 @@ fn term_is_a_stop() {
     second.signal(libc::SIGTERM);
     let report = second.report();
     assert!(report.contains("Stopped(Terminate)") && report.contains("signal: 15"), "{report}");
+}
+
+#[test]
+fn quit_and_hup_from_a_program_are_not_taken_for_keys() {
+    for (signal, cause, ended_by) in [
+        (libc::SIGQUIT, "Stopped(SentQuit)", "signal: 3"),
+        (libc::SIGHUP, "Stopped(SentHangup)", "signal: 15"),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let mut second = piped(directory.path(), "echo ready; exec sleep 60");
+        read_until(&mut second.child.stdout.take().unwrap(), b"ready\n");
+        second.signal(signal);
+        let report = second.report();
+        assert!(report.contains(cause) && report.contains(ended_by), "{report}");
+    }
 }
 
 #[test]

@@ -107,16 +107,56 @@ fn ctrl_c_is_a_key_and_its_end_an_interrupt() {
 }
 
 #[test]
-fn ctrl_c_that_the_child_reads_itself_stops_nothing() {
+fn ctrl_backslash_is_not_ctrl_c() {
     let directory = tempfile::tempdir().unwrap();
     let mut person = Person::new();
-    let script = "stty -isig; echo ready; dd bs=1 count=1 2>/dev/null | od -An -tx1; exit 130";
+    let mut second = person.start(directory.path(), "echo ready; exec sleep 60");
+    person.see("ready");
+    person.type_keys(b"\x1c");
+    let report = second.report();
+    assert!(report.contains("Stopped(Quit)") && report.contains("signal: 3"), "{report}");
+    second.wait();
+}
+
+/// Types the keys when the script is ready, and gives the end.
+fn ended_by(script: &str, keys: &[u8]) -> String {
+    let directory = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
+    let mut person = Person::new();
     let second = person.start(directory.path(), script);
     person.see("ready");
-    person.type_keys(b"\x03\r");
-    person.see("03");
-    let report = second.report();
+    person.type_keys(keys);
+    second.report()
+}
+
+#[test]
+fn a_program_that_catches_ctrl_c_and_exits_was_interrupted() {
+    for code in ["0", "1", "130"] {
+        let script = format!("trap 'exit {code}' INT; echo ready; while :; do sleep 0.02; done");
+        let report = ended_by(&script, b"\x03");
+        assert!(report.contains("Stopped(Interrupt)"), "{code}: {report}");
+        assert!(report.contains(&format!("code: {code} ")), "{code}: {report}");
+    }
+}
+
+#[test]
+fn a_program_that_reads_ctrl_c_as_a_key_and_fails_at_once_was_interrupted() {
+    let reads = "stty -isig -icanon -echo; echo ready; dd bs=1 count=1 2>/dev/null >&2;";
+    assert!(ended_by(&format!("{reads} exit 1"), b"\x03").contains("Stopped(Interrupt)"));
+    let quit = ended_by(&format!("{reads} exit 0"), b"\x03");
+    assert!(quit.contains("OfItself"), "its own way to quit: {quit}");
+}
+
+#[test]
+fn ctrl_c_that_the_child_uses_as_a_key_stops_nothing() {
+    let script = "stty -isig -icanon -echo; echo ready; dd bs=1 count=2 2>/dev/null >&2; exit 130";
+    let report = ended_by(script, b"\x03q");
     assert!(report.contains("OfItself") && report.contains("code: 130"), "{report}");
+}
+
+#[test]
+fn ctrl_c_that_the_child_ignores_stops_nothing() {
+    let report = ended_by("trap '' INT; echo ready; sleep 0.2; exit 4", b"\x03");
+    assert!(report.contains("OfItself") && report.contains("code: 4"), "{report}");
 }
 
 #[test]

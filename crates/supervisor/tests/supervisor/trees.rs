@@ -121,9 +121,9 @@ struct Seen {
 }
 
 impl callboard_supervisor::Observer for Seen {
-    fn stopped(&mut self, stopped: bool) {
-        self.moves.push(stopped);
-        if stopped {
+    fn stopped(&mut self, by: Option<callboard_supervisor::StoppedBy>) {
+        self.moves.push(by.is_some());
+        if by.is_some() {
             self.stopper.stop(StopCause::Operator);
         }
     }
