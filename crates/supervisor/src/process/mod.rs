@@ -4,6 +4,7 @@
 //! process is (boot, PID namespace, pid, start time), and a signal goes through a pidfd whose start time was read again
 //! after it was opened.
 
+mod around;
 mod census;
 mod descriptor;
 mod end_all;
@@ -12,6 +13,7 @@ mod identity;
 mod signal;
 mod stat;
 
+pub use around::markers_around;
 pub use census::census;
 pub use descriptor::descriptor;
 pub use end_all::{Ended, end_all, find_marked};
@@ -23,11 +25,3 @@ pub(crate) use stat::{Stat, all};
 /// The environment variable that carries the markers of the runs a process belongs to, outermost first, joined by
 /// colons.
 pub const MARKER_VARIABLE: &str = "CALLBOARD_RUN";
-
-/// The markers of the runs that this process is inside of, outermost first. A supervisor in the background carries the
-/// marker of its own run, too.
-#[must_use]
-pub fn markers_around() -> Vec<String> {
-    let markers = std::env::var(MARKER_VARIABLE).unwrap_or_default();
-    markers.split(':').filter(|marker| !marker.is_empty()).map(str::to_owned).collect()
-}
