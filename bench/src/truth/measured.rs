@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::path::PathBuf;
+use std::thread::ScopedJoinHandle;
 use std::time::Instant;
 
 use super::event::Event;
@@ -11,7 +12,6 @@ use super::surface::{self, Feed};
 use crate::built;
 use crate::measure::{Took, Watch};
 use crate::serve::host::Host;
-use crate::serve::wire::Wire;
 
 /// How often each thing is done, and measured at each surface.
 const TIMES: usize = 200;
@@ -30,11 +30,9 @@ struct Line {
     floor: Took,
 }
 
-/// The server and the connections to it.
-struct Surfaces {
-    entity: Wire,
-    attention: Wire,
-    orders: Wire,
+/// The server, and whoever listens to it all the time; who asks connects anew, because a silent connection is closed.
+struct Surfaces<'a> {
+    host: &'a Host,
     feed: Feed,
     floor: Floor,
 }
@@ -48,13 +46,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
     std::fs::create_dir_all(scratch.path().join("store"))?;
     let host = Host::start(&callboard, &store)?;
     let stage = Stage { callboard: &callboard, store: &store, scratch: scratch.path() };
-    let mut surfaces = Surfaces {
-        entity: host.wire()?,
-        attention: host.wire()?,
-        orders: host.wire()?,
-        feed: Feed::open(&host)?,
-        floor: Floor::open()?,
-    };
+    let mut surfaces = Surfaces { host: &host, feed: Feed::open(&host)?, floor: Floor::open()? };
     let watch = Watch::start()?;
     println!("truth: milliseconds from an event until each surface tells it, {times} of each; p50 / p99");
     println!("floor: the same at a bare process, its descriptor, and a message to and fro over loopback\n");
@@ -104,7 +96,7 @@ impl Line {
 /// Does it to one run after another: in turn the server is asked, the command line, and the bare machine.
 fn measure(
     stage: &Stage<'_>,
-    surfaces: &mut Surfaces,
+    surfaces: &mut Surfaces<'_>,
     event: Event,
     times: usize,
 ) -> Result<Line, Box<dyn Error>> {
@@ -115,8 +107,9 @@ fn measure(
         for pair in runs.chunks_exact_mut(2) {
             let [one, other] = pair else { return Err("BUG: a pair is two".into()) };
             by_server(surfaces, event, one, &mut line)?;
+            let mut orders = surfaces.host.wire()?;
             let since = Instant::now();
-            other.suffer(event, &mut surfaces.orders)?;
+            other.suffer(event, &mut orders)?;
             line.ps.add(surface::ps(stage, event, other)? - since);
             line.floor.add(surfaces.floor.time(event, stage.scratch)?);
         }
@@ -128,26 +121,23 @@ fn measure(
 
 /// The entity, the list of attention and the feed at once: each waits for its own answer.
 fn by_server(
-    surfaces: &mut Surfaces,
+    surfaces: &Surfaces<'_>,
     event: Event,
     run: &mut Run,
     line: &mut Line,
 ) -> Result<(), Box<dyn Error>> {
-    let Surfaces { entity, attention, orders, feed, .. } = surfaces;
+    let Surfaces { host, feed, .. } = surfaces;
+    let (mut entity, mut attention, mut orders) = (host.wire()?, host.wire()?, host.wire()?);
     feed.forget();
     let since = Instant::now();
-    run.suffer(event, orders)?;
+    run.suffer(event, &mut orders)?;
     let run = &*run;
     let (by_entity, by_attention, by_feed) = std::thread::scope(|scope| {
-        let one = scope.spawn(|| surface::entity(entity, event, run));
-        let list = scope.spawn(|| event.is_urgent().then(|| surface::attention(attention, run)).transpose());
+        let one = scope.spawn(|| surface::entity(&mut entity, event, run));
+        let list =
+            scope.spawn(|| event.is_urgent().then(|| surface::attention(&mut attention, run)).transpose());
         let by_feed = feed.told(event, run);
-        let join = |panic| std::panic::resume_unwind(panic);
-        (
-            one.join().unwrap_or_else(join),
-            list.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            by_feed,
-        )
+        (joined(one), joined(list), by_feed)
     });
     line.entity.add(by_entity? - since);
     if let Some(at) = by_attention? {
@@ -155,4 +145,8 @@ fn by_server(
     }
     line.feed.add(by_feed? - since);
     Ok(())
+}
+
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

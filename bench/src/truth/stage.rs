@@ -84,6 +84,8 @@ impl Stage<'_> {
         for (id, pipe) in begun {
             runs.push(self.run(event, id, pipe)?);
         }
+        // What is to be taken back has to have been told on every surface before.
+        std::thread::sleep(REST);
         Ok(runs)
     }
 

@@ -38,7 +38,7 @@ fn supervisors(ledger: &Ledger, now: Moment) -> Check {
                 runs.len(),
                 watchable()
             ),
-            "it looks at the others every second; raise the number of open files (ulimit -n) where it is started",
+            "it looks at the others now and then; raise the number of open files (ulimit -n) where it is started",
         ),
         Ok(runs) => match runs.iter().filter(|run| run.act == Act::WouldEnd).count() {
             0 => Check::ok("supervisors", format!("{} runs are alive", runs.len())),

@@ -2,7 +2,8 @@
 //!
 //! Invariant: it follows the log through the feed, so every run that is recorded while the server runs is watched, and
 //! those from before are read when it begins. What is told on the feed is the engine's view, judged after the log was
-//! read again. While somebody listens, everything is judged every second, because health changes though nobody writes.
+//! read again. While somebody listens, everything is judged several times a second, because health
+//! changes though nobody writes.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,10 +22,11 @@ use crate::app::Shared;
 use crate::fleet::Changed;
 use crate::problem::Problem;
 
-/// How often everything is judged while somebody listens or descriptors are missing.
-const JUDGE: Duration = Duration::from_secs(1);
-/// Judging takes at most this part of a core.
-const SHARE: u32 = 20;
+/// How often everything is judged while somebody listens or descriptors are missing: so that it takes this part of a core,
+/// but neither more nor less often than this.
+const SHARE: u32 = 50;
+const JUDGE_MIN: Duration = Duration::from_millis(100);
+const JUDGE_MAX: Duration = Duration::from_secs(1);
 /// How long a store that failed is left alone.
 const PAUSE: Duration = Duration::from_millis(200);
 /// Views that are told one by one; beyond this, listeners are told to read again.
@@ -73,7 +75,8 @@ impl Deaths {
 /// Starts the thread; the dead go to the reaper, if there is one.
 pub(crate) fn follow(app: Shared, reaper: Option<Sender<EntityId>>) -> io::Result<JoinHandle<()>> {
     let watch = Watch::new(Arc::clone(&app.deaths.bell))?;
-    let mut follower = Follower { app, watch, reaper, is_met: false, ended: Vec::new(), judge_every: JUDGE };
+    let mut follower =
+        Follower { app, watch, reaper, is_met: false, ended: Vec::new(), judge_every: JUDGE_MIN };
     std::thread::Builder::new().name("deaths".to_owned()).spawn(move || follower.run())
 }
 
@@ -110,7 +113,7 @@ impl Follower {
                 self.app.deaths.moved(self.watch.waiting().into_iter());
                 // A store that is away is asked again the next time.
                 drop(self.app.board(|_| ()));
-                self.judge_every = JUDGE.max(began.elapsed() * SHARE);
+                self.judge_every = (began.elapsed() * SHARE).clamp(JUDGE_MIN, JUDGE_MAX);
                 judged = Instant::now();
             }
         }
