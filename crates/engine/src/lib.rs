@@ -15,6 +15,7 @@ pub mod notify;
 mod programs;
 mod project;
 mod read;
+mod read_end;
 mod reaper;
 mod redact;
 mod run;

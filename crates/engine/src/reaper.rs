@@ -6,9 +6,9 @@
 
 use std::time::Duration;
 
-use callboard_kernel::health::ProcessIdentity;
+use callboard_kernel::health::{ProcessIdentity, Vantage};
 use callboard_kernel::{
-    Actor, Command, EntityId, EvidenceRef, Facts, Moment, Order, RefusalCode, StateReason, Transition,
+    Actor, Command, EntityId, EvidenceRef, Moment, Order, RefusalCode, StateReason, Transition,
 };
 use callboard_ledger::{AppendError, Fault, Ledger, ReadError, Request, Slice, Stored};
 use callboard_lifecycle::session::{SessionState, SessionTrigger};
@@ -16,9 +16,10 @@ use callboard_lifecycle::{ActorClass, Health, Kind, ReasonCode, Words};
 use callboard_supervisor::process;
 use serde::Serialize;
 
-use crate::delivery::{Agreement, Limits, verify};
+use crate::delivery::{Agreement, Limits, Verification, verify};
 use crate::mutant;
 use crate::read::{keeper, map, moment, text};
+use crate::read_end::ReadExit;
 use crate::run::{Supervised, checks_of, delivered};
 use crate::sight::{ProcessTable, Sight};
 use crate::view::{View, evaluate};
@@ -137,7 +138,13 @@ impl Reaper<'_> {
         }
         let ended = end_processes(stored, &finding);
         match self.ledger.append(self.request(stored, &view, &finding, ended)) {
-            Ok(_) => Ok(done(Act::Ended, finding.message, ended.0)),
+            Ok(_) => {
+                let left = match ended.1 {
+                    0 => String::new(),
+                    left => format!("; {left} of its processes could not be ended"),
+                };
+                Ok(done(Act::Ended, finding.message + &left, ended.0))
+            }
             Err(AppendError::Refused(refusal)) if refusal.code == RefusalCode::VersionConflict => {
                 self.again(stored, |because| done(Act::LeftAlone, because, ended.0))
             }
@@ -181,7 +188,10 @@ impl Reaper<'_> {
                     is_here: false,
                 }
             }
-            Health::Unknown => return Err("it cannot be judged from this host".to_owned()),
+            Health::Unknown => {
+                let told = view.judged().first().map(|reason| reason.message.clone());
+                return Err(told.unwrap_or_else(|| "it cannot be judged from here".to_owned()));
+            }
             Health::Ok
             | Health::Running
             | Health::Idle
@@ -201,7 +211,8 @@ impl Reaper<'_> {
     fn dead(&self, health: Health, process: Option<ProcessIdentity>, view: &View<'_>) -> Finding {
         let here = self.table.here();
         let heard = view.last_activity_at.map_or_else(|| "never".to_owned(), |at| at.to_string());
-        let restarted = process.as_ref().is_some_and(|process| process.place.boot != here.boot);
+        let seen_from = |process: &ProcessIdentity| process.place.seen_from(here);
+        let restarted = process.as_ref().map(seen_from) == Some(Vantage::Restarted);
         let shown = process.map_or_else(String::new, |process| {
             format!(
                 "no process has the pid {} and the start time {}; last heard of: {heard}",
@@ -226,32 +237,63 @@ impl Reaper<'_> {
     }
 
     /// Checks what the run promised, from outside, since nobody else will.
-    fn verified(&self, stored: &Stored) -> Facts {
-        let Some(agreement) = agreement(stored) else { return Facts::none() };
+    fn verified(&self, stored: &Stored) -> Option<(Agreement, Verification)> {
+        let agreement = agreement(stored)?;
         // Not the marker of the run's own checks: another reaper may be ending those.
         let marker = format!("{}-reaped-{}", stored.entity.state.id, std::process::id());
-        let checks = Supervised { marker: &marker };
-        delivered(&agreement, &verify(&agreement, &checks, &Limits::DEFAULT, self.now))
+        let verified = verify(&agreement, &Supervised { marker: &marker }, &Limits::DEFAULT, self.now);
+        Some((agreement, verified))
     }
 
     fn request(&self, stored: &Stored, view: &View<'_>, finding: &Finding, ended: (u32, u32)) -> Request {
-        let mut reason = StateReason::new(finding.code, finding.message.as_str())
-            .shown_by(EvidenceRef::tool_result(finding.shown.as_str()));
-        if ended.0 > 0 {
-            let seen = format!("{} of its processes were still there and were ended", ended.0);
-            reason = reason.shown_by(EvidenceRef::tool_result(seen));
+        let verified = if finding.is_here { self.verified(stored) } else { None };
+        let is_running = view.state.lifecycle == Some(SessionState::Running.into());
+        let exit = ReadExit::of(&stored.entity.facts).filter(|_| is_running);
+        let read = exit.as_ref().and_then(|exit| exit.end(verified.as_ref().map(|(_, found)| found)));
+        let mut transition = read.unwrap_or_else(|| {
+            let mut reason = StateReason::new(finding.code, finding.message.as_str())
+                .shown_by(EvidenceRef::tool_result(finding.shown.as_str()));
+            reason.evidence.extend(exit.iter().map(|exit| EvidenceRef::tool_result(exit.seen())));
+            let data = exit.as_ref().map(ReadExit::data).unwrap_or_default();
+            Transition::to(SessionState::Aborted, reason).caused_by(SessionTrigger::Reaped).with(data)
+        });
+        if let Some(first) = transition.reasons.first_mut() {
+            first.evidence.extend(remains(stored, finding, ended).into_iter().map(EvidenceRef::tool_result));
         }
-        let mut data = Facts::none().with("leftovers", i64::from(ended.1));
-        if finding.is_here {
-            data.merge(&self.verified(stored));
+        if ended.1 > 0 {
+            let code = const { ReasonCode::of("run.health.kill_unconfirmed") };
+            let message = format!("{} of its processes could not be ended", ended.1);
+            let seen = EvidenceRef::tool_result(message.as_str());
+            transition.reasons.push(StateReason::new(code, message).shown_by(seen));
         }
-        let transition =
-            Transition::to(SessionState::Aborted, reason).caused_by(SessionTrigger::Reaped).with(data);
+        transition.data.set("leftovers", i64::from(ended.1));
+        if let Some((agreement, verified)) = &verified {
+            transition.data.merge(&delivered(agreement, verified));
+        }
         let mut command = Command::new(view.id, Order::Transition(transition));
         command.if_version = Some(view.version);
         let actor = Actor::new(ActorClass::System, format!("reaper@{}", self.table.here().host));
         Request { command, actor, now: self.now, cause: None }
     }
+}
+
+/// What became of its processes, in sentences.
+fn remains(stored: &Stored, finding: &Finding, (ended, left): (u32, u32)) -> Vec<String> {
+    let mut told = Vec::new();
+    if ended > 0 {
+        told.push(format!("{ended} of its processes were still there and were ended"));
+    }
+    if left > 0 {
+        told.push(format!("{left} of its processes could not be ended"));
+    }
+    let held = map(&stored.entity.facts, "containment").and_then(|held| text(held, "rung"));
+    // A process that leaves its session and clears its environment is nobody's any more once its supervisor is dead.
+    if finding.is_here && held == Some("tree") {
+        told.push(
+            "it had no control group, so processes that left its process tree cannot be ruled out".to_owned(),
+        );
+    }
+    told
 }
 
 /// What the run promised, if it promised anything.

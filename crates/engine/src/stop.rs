@@ -4,10 +4,12 @@
 //! supervisor's pid is never signalled. Asking twice skips the rest of the grace. Deliberately absent: ending processes,
 //! which the supervisor does, or the reaper where there is none any more.
 
+use std::io::ErrorKind;
+
 use callboard_kernel::{Actor, Command, EvidenceRef, Facts, Moment, Observe, Order, StateReason, Value};
 use callboard_ledger::{AppendError, Ledger, Receipt, Request, Stored};
 use callboard_lifecycle::ReasonCode;
-use callboard_supervisor::process::{self, Sent};
+use callboard_supervisor::process::{self, Sent, Sighting};
 
 use crate::host::identity;
 use crate::read::{keeper, map, text};
@@ -35,6 +37,8 @@ pub enum Asked {
     NobodyThere,
     /// Its supervisor is on another host, and finds the wish in the log.
     Elsewhere,
+    /// Its supervisor could not be woken from here, for this reason; the wish is in the log.
+    OutOfReach(&'static str),
 }
 
 /// A wish that a run stops.
@@ -92,10 +96,25 @@ pub fn wish_to_stop(
 /// Wakes the supervisor of a run, which then looks for a wish.
 fn wake(stored: &Stored) -> Asked {
     let Some(supervisor) = keeper(&stored.entity.facts) else { return Asked::NobodyThere };
-    match process::signal(&identity(&supervisor), TERM) {
+    let supervisor = identity(&supervisor);
+    match process::look(&supervisor) {
+        Ok(Sighting::OtherHost) => return Asked::Elsewhere,
+        Ok(Sighting::OtherPidNamespace) => {
+            return Asked::OutOfReach("cannot be seen from this PID namespace");
+        }
+        Ok(Sighting::OtherTimeNamespace) => {
+            return Asked::OutOfReach("cannot be told from others in this time namespace");
+        }
+        Ok(Sighting::Gone | Sighting::OtherBoot | Sighting::Zombie) => return Asked::NobodyThere,
+        Ok(Sighting::Alive | Sighting::Stopped) | Err(_) => {}
+    }
+    match process::signal(&supervisor, TERM) {
         Ok(Sent::Delivered) => Asked::Woken,
         Ok(Sent::Gone) => Asked::NobodyThere,
-        Err(_) => Asked::Elsewhere,
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            Asked::OutOfReach("belongs to another user")
+        }
+        Err(_) => Asked::OutOfReach("cannot be signalled"),
     }
 }
 

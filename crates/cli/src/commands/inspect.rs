@@ -3,7 +3,7 @@
 //! Invariant: what is not known is a dash, never a guess. Deliberately absent: how it came to be so; `why` tells that.
 
 use callboard_engine::View;
-use callboard_kernel::{Moment, Value};
+use callboard_kernel::{Moment, Phase, Value};
 use callboard_lifecycle::Words;
 use clap::Args;
 
@@ -81,7 +81,9 @@ fn properties(view: &View<'_>) -> Vec<(String, Vec<String>)> {
 /// What only some have; nothing is said of it where there is none.
 fn optional(view: &View<'_>) -> Vec<(&'static str, Vec<String>)> {
     let some = |value: Option<&Value>| value.map(typed).into_iter().collect::<Vec<_>>();
+    let phase = view.state.phase.as_ref();
     vec![
+        ("phase", phase.map(|phase| told(phase, view.state.evaluated_at)).into_iter().collect()),
         ("labels", pairs(view.labels)),
         ("exit code", some(view.exit.code)),
         ("signal", some(view.exit.signal)),
@@ -93,6 +95,14 @@ fn optional(view: &View<'_>) -> Vec<(&'static str, Vec<String>)> {
         ("verification", some(view.artifacts.verification)),
         ("recorded", named(view.facts.iter())),
     ]
+}
+
+/// What a run is doing, since when and why.
+fn told(phase: &Phase, now: Moment) -> String {
+    let by = phase.by.as_ref().map(|by| format!(" by {}", one_line(by)));
+    let detail = phase.detail.as_ref().map(|detail| format!(": {}", one_line(detail)));
+    let since = phase.since.map(|since| format!(", since {}", detailed(since, now)));
+    [Some(phase.name.to_string()), by, detail, since].into_iter().flatten().collect()
 }
 
 fn one(value: Option<String>) -> Vec<String> {

@@ -139,6 +139,11 @@ impl StopArgs {
                     screen
                         .print(&format!("{short} is on another host, which finds the wish in the log\n"))?;
                 }
+                Ok(Asked::OutOfReach(because)) => {
+                    let told =
+                        format!("{short}: its supervisor {because}; the wish is recorded, nobody was told\n");
+                    screen.print(&told)?;
+                }
                 Err(AppendError::Refused(refusal)) => return Err(Error::Refused(refusal)),
                 Err(AppendError::Fault(fault)) => return Err(Error::Append(fault)),
             }

@@ -6,7 +6,7 @@
 use callboard_engine::View;
 use callboard_kernel::{EntityId, NormalizedState};
 use callboard_ledger::Record;
-use callboard_lifecycle::{Kind, Words};
+use callboard_lifecycle::{Kind, PhaseName, Words};
 use clap::Args;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -86,6 +86,12 @@ fn text(screen: &Screen, view: &View<'_>, records: &[Record], depth: Depth) -> S
     text += &(paint(of_tone(view.state.tone), &view.chain) + "\n");
     let noun = view.kind.machine().noun;
     text += &format!("{noun} {}, version {}, {}\n", view.id, view.version, view.state.severity.name());
+    if let Some(phase) = view.state.phase.as_ref().filter(|phase| phase.name != PhaseName::Working) {
+        let since = phase.since.map_or_else(String::new, |since| format!(" since {}", detailed(since, now)));
+        let detail =
+            phase.detail.as_ref().map_or_else(String::new, |detail| format!(": {}", one_line(detail)));
+        text += &format!("{phase}{since}{detail}\n");
+    }
     if let Some(health) = view.state.health
         && !view.judged().is_empty()
     {

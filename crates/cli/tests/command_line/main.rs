@@ -37,4 +37,5 @@ mod starting;
 mod streams;
 mod terminal;
 mod unconfirmed;
+mod vantage;
 mod waits;

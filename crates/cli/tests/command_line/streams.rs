@@ -96,22 +96,20 @@ fn b04_a_stopped_child_is_shown_as_such_and_can_be_let_go_on_or_stopped() {
     let shelf = Shelf::empty();
     let id =
         detached(&shelf, &["--", "sh", "-c", "kill -STOP $$; : > \"$0\"; sleep 60", text(&shelf.file("on"))]);
-    let waits = || {
+    let is_paused = || {
         let view = view(&shelf, &id);
-        let says = |reason: &serde_json::Value| reason["code"] == "run.health.waiting";
+        let says = |reason: &serde_json::Value| reason["code"] == "run.health.paused";
         view["state"]["reasons"].as_array().is_some_and(|reasons| reasons.iter().any(says)).then_some(view)
     };
-    let shown = until("a health that says that it waits", waits);
-    assert_eq!(
-        (&shown["state"]["health"], &shown["facts"]["is_stopped"]),
-        (&json!("degraded"), &json!(true))
-    );
+    let shown = until("a pause", is_paused);
+    assert_eq!(shown["state"]["health"], "paused");
+    until("the record of it", || is_paused().filter(|view| view["facts"]["is_stopped"] == true));
     let pid = shown["pid"].as_u64().unwrap();
     crate::runs::send("CONT", pid);
-    until("a health that says that it goes on", || waits().is_none().then_some(()));
-    assert!(shelf.file("on").exists());
+    until("a health that says that it goes on", || is_paused().is_none().then_some(()));
+    until("its next step", || shelf.file("on").exists().then_some(()));
     crate::runs::send("STOP", pid);
-    until("a health that says that it waits again", waits);
+    until("another pause", is_paused);
     let stopped = shelf.run(&["stop", &id]);
     assert_eq!(stopped.code, Some(0), "{}", stopped.stderr);
     let view = view(&shelf, &id);

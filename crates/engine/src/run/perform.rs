@@ -8,8 +8,10 @@ use std::io;
 use std::path::PathBuf;
 
 use callboard_agents::{Launch, Reader, Summary, verdict};
-use callboard_kernel::{Create, EntityId, EvidenceRef, Facts, Order as Ask, StateReason, Transition, Value};
-use callboard_ledger::Stored;
+use callboard_kernel::{
+    Create, EntityId, EvidenceRef, Facts, Order as Ask, RefusalCode, StateReason, Transition, Value,
+};
+use callboard_ledger::{AppendError, Stored};
 use callboard_lifecycle::session::{SessionState, SessionTrigger};
 use callboard_lifecycle::{ReasonCode, Words};
 use callboard_supervisor::{
@@ -316,16 +318,41 @@ fn conclude(
     let Ending { to, trigger, reasons, exit_code } = ending;
     data.set("shell_code", i64::from(exit_code));
     let told = reasons.first().map_or_else(String::new, |reason| reason.message.clone());
+    let later = later_end(to, &told, &reasons, &data);
     let move_ = Transition { to: Some(to.into()), trigger: Some(trigger.into()), reasons, data };
     let unwritten = |source| RunError::Unwritten {
         id: order.id,
         ended: format!("{to} ({told})"),
         source: Box::new(source),
     };
-    recorder.end(&Ask::Transition(move_)).map_err(unwritten)?;
-    let stored = recorder.ended();
-    let missing =
-        || RecordError::Append(callboard_ledger::AppendError::Fault(callboard_ledger::Fault::Closed));
+    let stored = match recorder.end(&Ask::Transition(move_)) {
+        Ok(_) => recorder.ended(),
+        // Somebody has ended it in the log already. What was read must not be lost.
+        Err(RecordError::Append(AppendError::Refused(refusal))) if refusal.code == RefusalCode::Ended => {
+            let recorded = recorder.observe(later).map(|ticket| recorder.wait(ticket));
+            match recorded {
+                Some(Ok(())) => recorder.stored(order.id),
+                Some(Err(error)) => return Err(unwritten(error)),
+                None => None,
+            }
+        }
+        Err(error) => return Err(unwritten(error)),
+    };
+    let missing = || RecordError::Append(AppendError::Fault(callboard_ledger::Fault::Closed));
     let stored = stored.ok_or_else(|| unwritten(missing()))?;
     Ok(Ended { stored, exit_code })
+}
+
+/// How the command ended, for a run that was ended in the log before.
+fn later_end(to: SessionState, told: &str, reasons: &[StateReason], data: &Facts) -> Facts {
+    let fact = |name: &str| data.get(name).cloned().unwrap_or(Value::Null);
+    let reason = reasons.first().map_or(Value::Null, |reason| Value::from(reason.code.as_str()));
+    let end = Facts::none()
+        .with("state", to.name())
+        .with("reason", reason)
+        .with("message", told)
+        .with("exit_code", fact("exit_code"))
+        .with("signal", fact("signal"))
+        .with("elapsed_s", fact("elapsed_s"));
+    Facts::none().with("later_end", Value::Map(end))
 }
