@@ -102,7 +102,7 @@ fn read(root: &Root, name: &str) -> Result<Option<Vec<u8>>> {
 
 /// Verifies, and finds only what is inside.
 fn look(agreement: &Agreement) -> Result<()> {
-    let found = verify(agreement, &Nothing, &Limits::DEFAULT, Moment::from_micros(0));
+    let found = verify(agreement, &Nothing, &Limits::DEFAULT, Moment::from_micros(0))?;
     let inside = blake3::hash(INSIDE).to_hex();
     for file in found.items.iter().flat_map(|item| &item.files) {
         let known = file.blake3.as_deref() == Some(inside.as_str());

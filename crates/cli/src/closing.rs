@@ -10,8 +10,9 @@ use crate::style::{FAINT, of_tone, paint};
 use crate::telling::one_line;
 use crate::when::clock_time;
 
-/// The longest cause that is told.
-const CAUSE_CHARS: usize = 60;
+/// The longest cause that is told. A provider's complaint names its status behind many words, so it is not cut short
+/// to fit one line of a terminal.
+const CAUSE_CHARS: usize = 240;
 
 /// The closing line: `✗ Failed · review.md missing  12m04s  ses_01k7…  (callboard why ses_01k7…)`.
 pub(crate) fn line(view: &View<'_>, short: &str) -> String {

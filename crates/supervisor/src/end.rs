@@ -9,9 +9,13 @@ pub struct End {
     pub how: How,
     /// Whose doing it was.
     pub cause: Cause,
-    /// The kernel ended somebody of the tree for want of memory. Read from the control group; without one that counts
-    /// memory ([`Containment::sees_oom`](crate::Containment)) this is false because nobody can know.
-    pub oom: bool,
+    /// Whether the kernel killed the main process because memory ran out; none where nobody can know. A child that was
+    /// killed for memory is counted in `oom_kills` alone.
+    pub oom: Option<bool>,
+    /// How many processes of the run the kernel killed because memory ran out; none where nobody counts.
+    pub oom_kills: Option<u64>,
+    /// What is wrong with the program that a signal ended, if its file shows it: it is cut short.
+    pub flaw: Option<String>,
     /// From the start to the end of the main process, without the time in which we did not run.
     pub elapsed: Duration,
     /// How long we did not run: suspended, stopped, frozen, or kept from a processor.
@@ -165,10 +169,15 @@ pub struct Kept {
 /// What became of the bytes that were passed on to our own stdout and stderr.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passed {
-    /// Bytes that found no reader, because it went away or because the backlog was full.
+    /// Bytes that were read from the command and found no reader, for whatever cause.
     pub dropped: u64,
-    /// The reader went away.
+    /// The reader went away, and the command's pipe was closed because of it.
     pub closed: bool,
+    /// Of the dropped bytes, those that were refused although the reader is there: its disk is full or fails, or the
+    /// backlog is full.
+    pub refused: u64,
+    /// What the system said when bytes were refused; none if the backlog was full.
+    pub errno: Option<i32>,
 }
 
 /// What the main process and the descendants it waited for used.
@@ -178,8 +187,9 @@ pub struct Usage {
     pub user: Duration,
     /// CPU time in the kernel.
     pub system: Duration,
-    /// The largest resident set of one of them, in bytes.
-    pub max_rss_bytes: u64,
+    /// The largest resident set of one of them, in bytes. None if it was no larger than what a child has of us before it
+    /// becomes the program, which the kernel counts too.
+    pub max_rss_bytes: Option<u64>,
 }
 
 #[cfg(test)]

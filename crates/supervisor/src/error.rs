@@ -15,11 +15,23 @@ pub enum StartError {
         /// What the system said.
         source: io::Error,
     },
-    /// There is one, and the system does not run it: no permission, not a program, a directory, being written.
-    #[error("{} cannot be executed", .program.display())]
+    /// There is one, and what it needs to be executed is not there: its interpreter or its loader.
+    #[error("{} cannot be executed: {missing}", .program.display())]
+    Interpreter {
+        /// What was tried.
+        program: OsString,
+        /// What is missing.
+        missing: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// There is one, and the system does not run it: no permission, not a program, cut short, a directory, being written.
+    #[error("{} {}", .program.display(), .because.as_deref().map_or_else(|| "cannot be executed".to_owned(), |because| format!("cannot be executed: it {because}")))]
     NotExecutable {
         /// What was tried.
         program: OsString,
+        /// What is wrong with it, if its content shows it.
+        because: Option<String>,
         /// What the system said.
         source: io::Error,
     },
@@ -57,7 +69,7 @@ impl StartError {
     #[must_use]
     pub const fn exit_code(&self) -> u8 {
         match self {
-            Self::NotFound { .. } => 127,
+            Self::NotFound { .. } | Self::Interpreter { .. } => 127,
             Self::NotExecutable { .. } => 126,
             Self::MissingCwd { .. } | Self::Resources { .. } | Self::Invalid(_) | Self::Setup { .. } => 125,
         }
@@ -68,6 +80,7 @@ impl StartError {
     pub fn errno(&self) -> Option<i32> {
         match self {
             Self::NotFound { source, .. }
+            | Self::Interpreter { source, .. }
             | Self::NotExecutable { source, .. }
             | Self::MissingCwd { source, .. }
             | Self::Resources { source, .. }
@@ -89,7 +102,7 @@ impl StartError {
                 | libc::ELOOP
                 | libc::ELIBBAD
                 | libc::EINVAL,
-            ) => Self::NotExecutable { program, source },
+            ) => Self::NotExecutable { program, because: None, source },
             Some(_) => Self::Resources { program, source },
             None => Self::Invalid(format!("{} cannot be started: {source}", program.display())),
         }

@@ -102,7 +102,7 @@ impl Watch<'_> {
     }
 
     /// Stops the whole run and ourselves, until somebody lets us go on. The clocks of the run stand still meanwhile.
-    fn suspend(&mut self) {
+    pub(crate) fn suspend(&mut self) {
         self.signal(Signal::STOP);
         if let Some(pty) = &mut self.run.outlets.pty {
             pty.restore();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{End, Sender, StopCause};
+use crate::{End, How, Sender, StartError, StopCause};
 
 /// The owner of a run. It is called on the thread that watches, so what it does delays the run's own clocks and
 /// output: it must not wait for anything.
@@ -10,6 +10,15 @@ pub trait Observer {
     /// The child wrote. `at` counts from the start.
     fn output(&mut self, stream: Stream, bytes: &[u8], at: Duration) {
         let _ = (stream, bytes, at);
+    }
+
+    /// The main process has become the program, later than the start of the run.
+    fn started(&mut self) {}
+
+    /// The main process did not become the program, later than the start of the run. Nothing else is told of the run but
+    /// its end, which says nothing.
+    fn not_started(&mut self, error: StartError) {
+        drop(error);
     }
 
     /// The child notified, as programs do under systemd.
@@ -31,6 +40,18 @@ pub trait Observer {
     /// A stop has begun: a timer ran out, or somebody asked. The polite signal was sent.
     fn stopping(&mut self, cause: crate::Cause) {
         let _ = cause;
+    }
+
+    /// The wait status of the main process was read, `at` from the start. Others of its tree may go on, and its output may
+    /// still be on the way to a slow reader.
+    fn exited(&mut self, how: How, at: Duration) {
+        let _ = (how, at);
+    }
+
+    /// The run has ended, and so many bytes of its output wait for a slow reader. [`Observer::tick`] goes on; a stop ends
+    /// the waiting and changes nothing about the end.
+    fn draining(&mut self, bytes: u64) {
+        let _ = bytes;
     }
 
     /// When the owner next wants [`Observer::tick`], from this moment on. It is asked after every event; without an

@@ -36,7 +36,7 @@ pub(crate) fn reap(child: Pid) -> io::Result<Option<(i32, Usage)>> {
     let usage = Usage {
         user: time(usage.ru_utime),
         system: time(usage.ru_stime),
-        max_rss_bytes: usage.ru_maxrss as u64 * 1024,
+        max_rss_bytes: Some(usage.ru_maxrss as u64 * 1024),
     };
     Ok(Some((status, usage)))
 }

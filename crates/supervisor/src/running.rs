@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, pidfd_send_signal};
 
+use crate::before_exec::Report;
 use crate::containment::{Group, Held, Roots, Tree};
 use crate::notify::Notices;
 use crate::output::Outlets;
@@ -31,6 +32,10 @@ pub struct Running {
     pub(crate) wake: Arc<Wake>,
     pub(crate) notices: Option<Notices>,
     pub(crate) signals: Option<Signals>,
+    /// What the main process says until it has become the program.
+    pub(crate) report: Option<Report>,
+    /// The memory that the main process had of us before it became the program.
+    pub(crate) inherited_rss_bytes: u64,
     /// The main process is reaped.
     pub(crate) reaped: bool,
     /// Nobody is left, or what is left has been reported.
@@ -73,6 +78,13 @@ impl Running {
         &self.identity
     }
 
+    /// Whether the main process is there and has not become the program yet, as on a file system that does not answer.
+    /// Then [`Observer::started`] or [`Observer::not_started`] tells what becomes of it.
+    #[must_use]
+    pub const fn is_starting(&self) -> bool {
+        self.report.is_some()
+    }
+
     /// What holds the run, and which limits are in force.
     #[must_use]
     pub const fn containment(&self) -> &Containment {
@@ -93,8 +105,14 @@ impl Running {
     }
 
     /// Watches until nobody of the tree is left.
-    pub fn watch(mut self, observer: &mut dyn Observer) -> End {
-        Watch::new(&mut self, observer).run()
+    pub fn watch(self, observer: &mut dyn Observer) -> End {
+        self.watch_and_return_signals(observer).0
+    }
+
+    /// Watches until nobody of the tree is left, and gives back the signals for an owner that has more to do.
+    pub fn watch_and_return_signals(mut self, observer: &mut dyn Observer) -> (End, Option<Signals>) {
+        let end = Watch::new(&mut self, observer).run();
+        (end, self.signals.take())
     }
 
     pub(crate) fn tree(&self) -> Tree {

@@ -8,9 +8,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::time::Instant;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, pidfd_send_signal};
 
-use crate::before_exec::{self, Orders, Step, Stillborn};
+use crate::before_exec::{self, Made, Orders, Report, Step, Stillborn};
 use crate::containment::{Held, hold};
 use crate::image::Image;
 use crate::notify::Notices;
@@ -28,7 +29,6 @@ pub fn start(spec: Spec) -> Result<Running, StartError> {
 /// else, such as the record of the start.
 pub fn prepare(spec: Spec) -> Result<Prepared, StartError> {
     check(&spec)?;
-    format::check(&spec).map_err(|source| StartError::of_exec(spec.program.clone(), source))?;
     let set_up = |what| move |source| StartError::Setup { what, source };
     nursery::open().map_err(set_up("prepare to reap"))?;
     spec.keep.as_ref().map_or(Ok(()), keep_ready).map_err(set_up("keep the output"))?;
@@ -42,16 +42,16 @@ pub fn prepare(spec: Spec) -> Result<Prepared, StartError> {
     // Without a socket the child is deaf to nobody; it only cannot say more than its output does.
     let keep_dir = spec.keep.as_ref().map(|keep| keep.dir.as_path());
     let notices = Notices::open(&spec.marker, keep_dir).ok();
-    Ok(Prepared(Some(Made { spec, held, notices, wake, place })))
+    Ok(Prepared(Some(Ready { spec, held, notices, wake, place })))
 }
 
 /// A run that can be started. Dropped instead, it leaves nothing behind.
 #[derive(Debug)]
-pub struct Prepared(Option<Made>);
+pub struct Prepared(Option<Ready>);
 
 /// What was made before the child.
 #[derive(Debug)]
-struct Made {
+struct Ready {
     spec: Spec,
     held: Held,
     notices: Option<Notices>,
@@ -70,7 +70,7 @@ impl Drop for Prepared {
 impl Prepared {
     /// Starts it on this thread.
     pub fn start(mut self) -> Result<Running, StartError> {
-        let Some(Made { spec, held, notices, wake, place }) = self.0.take() else {
+        let Some(Ready { spec, held, notices, wake, place }) = self.0.take() else {
             unreachable!("BUG: it is taken only here, and the whole with it")
         };
         let birth = nursery::Birth::begin();
@@ -89,10 +89,13 @@ impl Prepared {
     }
 }
 
-/// The main process, from its `exec` on.
+/// The main process, and what it has to say if it has not become the program yet.
 struct Child {
     pid: Pid,
     pidfd: OwnedFd,
+    report: Option<Report>,
+    /// The memory that it had of us.
+    inherited_rss_bytes: u64,
 }
 
 /// What was made for the child.
@@ -107,7 +110,7 @@ struct Parts {
 
 fn running(spec: Spec, started: Instant, parts: Parts, child: Child) -> Result<Running, StartError> {
     let Parts { held, outlets, notices, wake, place, birth } = parts;
-    let Child { pid, pidfd } = child;
+    let Child { pid, pidfd, report, inherited_rss_bytes } = child;
     let id = pid.as_raw_nonzero().get() as u32;
     let known =
         of(id).and_then(|found| found.ok_or_else(|| io::Error::other("/proc does not show the child")));
@@ -125,6 +128,8 @@ fn running(spec: Spec, started: Instant, parts: Parts, child: Child) -> Result<R
                 wake,
                 notices,
                 signals: None,
+                report,
+                inherited_rss_bytes,
                 reaped: false,
                 settled: false,
                 place: Some(place),
@@ -152,20 +157,13 @@ fn check(spec: &Spec) -> Result<(), StartError> {
     if spec.program.is_empty() {
         return Err(StartError::Invalid("the command is empty; name a program to run".to_owned()));
     }
-    let missing = |source| StartError::MissingCwd { cwd: spec.cwd.clone(), source };
-    match std::fs::metadata(&spec.cwd) {
-        Ok(metadata) if metadata.is_dir() => {
-            rustix::fs::access(&spec.cwd, rustix::fs::Access::EXEC_OK).map_err(|error| missing(error.into()))
-        }
-        Ok(_) => Err(missing(io::Error::from_raw_os_error(libc::ENOTDIR))),
-        Err(error) => Err(missing(error)),
-    }
+    Ok(())
 }
 
 const MARKER_MAX: usize = 128;
 
 /// Why there is no child.
-enum Failure {
+pub(crate) enum Failure {
     /// A step of ours failed in the child.
     Before(Step, io::Error),
     Exec(io::Error),
@@ -173,11 +171,23 @@ enum Failure {
     Ours(&'static str, io::Error),
 }
 
+impl From<Stillborn> for Failure {
+    fn from(stillborn: Stillborn) -> Self {
+        match stillborn {
+            Stillborn::Before(step, error) => Self::Before(step, error),
+            Stillborn::Unmade(error) | Stillborn::Exec(error) => Self::Exec(error),
+        }
+    }
+}
+
 impl Failure {
-    fn told(self, spec: &Spec) -> StartError {
+    pub(crate) fn told(self, spec: &Spec) -> StartError {
         match self {
+            Self::Before(Step::Directory, source) => StartError::MissingCwd { cwd: spec.cwd.clone(), source },
             Self::Before(step, source) => StartError::Setup {
                 what: match step {
+                    Step::Standard => "give the child its input and output",
+                    Step::Directory => "enter the directory to start in",
                     Step::Session => "give the child a session of its own",
                     Step::Group => "put the child into its control group",
                     Step::Limit => "limit the child",
@@ -186,7 +196,7 @@ impl Failure {
                 },
                 source,
             },
-            Self::Exec(source) => StartError::of_exec(spec.program.clone(), source),
+            Self::Exec(source) => format::refused(spec, source),
             Self::Ours(what, source) => StartError::Setup { what, source },
         }
     }
@@ -215,6 +225,7 @@ fn spawn(spec: &Spec, held: &Held, notices: Option<&Notices>) -> Result<(Outlets
         terminal: ends.terminal,
         close_rest: spec.audience == Audience::Nobody,
     };
+    let inherited_rss_bytes = inherited_rss_bytes();
     let made = match before_exec::make(&image, &orders) {
         // An old kernel or a sandbox knows no child that is made inside a group; it can go there by itself.
         Err(Stillborn::Unmade(_)) if orders.group.take().is_some() => {
@@ -223,11 +234,43 @@ fn spawn(spec: &Spec, held: &Held, notices: Option<&Notices>) -> Result<(Outlets
         }
         made => made,
     };
-    match made {
-        Ok((pid, pidfd)) => Ok((outlets, Child { pid, pidfd })),
-        Err(Stillborn::Before(step, error)) => Err(Failure::Before(step, error)),
-        Err(Stillborn::Unmade(error) | Stillborn::Exec(error)) => Err(Failure::Exec(error)),
+    let born = made.and_then(|Made { pid, pidfd, report }| match wait_for(&report) {
+        Some(Ok(())) => Ok(Child { pid, pidfd, report: None, inherited_rss_bytes }),
+        Some(Err(stillborn)) => {
+            // It is about to end; nobody else takes it, because it is being born.
+            reaping::bury(pid);
+            Err(stillborn)
+        }
+        None => Ok(Child { pid, pidfd, report: Some(report), inherited_rss_bytes }),
+    });
+    match born {
+        Ok(child) => Ok((outlets, child)),
+        Err(stillborn) => Err(stillborn.into()),
     }
+}
+
+/// How long a child may take to become the program until nobody waits for that alone any more.
+const BORN: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+
+/// What a child says, if it says it soon.
+fn wait_for(report: &Report) -> Option<Result<(), Stillborn>> {
+    let mut waiting = [PollFd::new(report, PollFlags::IN)];
+    // Interrupted by a signal, the watching goes on with it.
+    poll(&mut waiting, Some(&BORN)).ok();
+    report.read()
+}
+
+/// The memory that a child has of us before it becomes the program, which counts as its own: what is not in files, and
+/// some more for what it touches.
+fn inherited_rss_bytes() -> u64 {
+    const TOUCHED: u64 = 2 << 20;
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let of = |name: &str| -> Option<u64> {
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        line.split_whitespace().next()?.parse().ok()
+    };
+    // Where the kernel does not tell them apart, all of it may be ours.
+    of("RssAnon:").or_else(|| of("VmHWM:")).unwrap_or(u64::MAX / 4096) * 1024 + TOUCHED
 }
 
 /// What the child's environment has beside ours, or lacks. Who watches us is none of its business; it notifies us

@@ -101,7 +101,7 @@ impl Watch<'_> {
             return None;
         }
         let (how, usage) = match nursery::reap_main(self.run.pid) {
-            Ok(Some((status, usage))) => (How::from_raw(status), usage),
+            Ok(Some((status, usage))) => (How::from_raw(status), self.own_usage(usage)),
             Ok(None) => return None,
             // Somebody else has reaped our child; that it ended is certain, how is not.
             Err(_) => (How::Unconfirmed, Usage::default()),
@@ -114,6 +114,7 @@ impl Watch<'_> {
     /// The main process has ended, and these signals have reached us meanwhile.
     pub(crate) fn after_main(&mut self, how: How, received: &[Received]) {
         let now = self.clocks.elapsed();
+        self.observer.exited(how, now);
         let left = self.is_anybody_left();
         match self.stage {
             Stage::Free => {
@@ -136,6 +137,12 @@ impl Watch<'_> {
             Stage::Polite { .. } | Stage::Lingering { .. } | Stage::Parting { .. } => {}
             Stage::Killed { .. } | Stage::Over => {}
         }
+    }
+
+    /// What the command used, without what the kernel counts of us before it became the program.
+    fn own_usage(&self, usage: Usage) -> Usage {
+        let max_rss_bytes = usage.max_rss_bytes.filter(|bytes| *bytes > self.run.inherited_rss_bytes);
+        Usage { max_rss_bytes, ..usage }
     }
 
     /// Whether a stop that was asked of us explains that the main process ended before we stopped it: who stops a whole

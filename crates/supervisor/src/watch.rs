@@ -38,6 +38,8 @@ pub(crate) struct Watch<'a> {
     pub(crate) left: u32,
     pub(crate) survivors: Vec<Survivor>,
     pub(crate) leak: bool,
+    /// When memory ran out for the last time, from the start.
+    pub(crate) starved_at: Option<Duration>,
     /// When the owner is due, from the start.
     pub(crate) tick_at: Option<Duration>,
     /// The next look at the tree, where nobody tells us.
@@ -48,6 +50,8 @@ pub(crate) struct Watch<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
     Bell,
+    Born,
+    Memory,
     Main,
     Group,
     Signals,
@@ -81,6 +85,7 @@ impl<'a> Watch<'a> {
             left: 0,
             survivors: Vec::new(),
             leak: false,
+            starved_at: None,
             tick_at: None,
             look_every: LOOK_FIRST,
         }
@@ -106,6 +111,11 @@ impl<'a> Watch<'a> {
     fn handle(&mut self, event: Event) {
         match event {
             Event::Bell => self.asked(),
+            Event::Born => self.born(),
+            Event::Memory => {
+                self.run.held.memory_kills.heard();
+                self.starved_at = Some(self.clocks.elapsed());
+            }
             Event::Main => self.main_ended(),
             // Whether somebody is left is asked after every round.
             Event::Group => {}
@@ -124,6 +134,24 @@ impl<'a> Watch<'a> {
                 }
             }
             Event::Reader(index) => self.run.outlets.resume(index),
+        }
+    }
+
+    /// The main process has become the program, or says why not.
+    fn born(&mut self) {
+        let Some(said) = self.run.report.as_ref().and_then(crate::before_exec::Report::read) else { return };
+        self.run.report = None;
+        match said {
+            Ok(()) => self.observer.started(),
+            Err(stillborn) => {
+                self.observer.not_started(crate::start::Failure::from(stillborn).told(&self.run.spec));
+                // It is about to end, and says nothing that was not said.
+                crate::reaping::bury(self.run.pid);
+                nursery::dismiss(self.run.identity.pid);
+                self.run.reaped = true;
+                self.main = Some((How::Exited { code: 127 }, self.clocks.elapsed(), Usage::default()));
+                self.stage = Stage::Over;
+            }
         }
     }
 
@@ -150,19 +178,23 @@ impl<'a> Watch<'a> {
         let run = &*self.run;
         let pty = run.outlets.pty.as_ref();
         let going = self.main.is_none();
+        let starved = run.held.memory_kills.bell().filter(|_| going);
         let single = [
             (Event::Bell, Some(run.wake.bell()), PollFlags::IN),
             (Event::Signals, run.signals.as_ref().map(AsFd::as_fd), PollFlags::IN),
             (Event::Notices, run.notices.as_ref().map(Notices::descriptor), PollFlags::IN),
             (Event::Typed, pty.and_then(Pty::typed), PollFlags::IN),
             (Event::KeysTaken, pty.and_then(Pty::waits_for), PollFlags::OUT),
+            (Event::Born, run.report.as_ref().map(AsFd::as_fd), PollFlags::IN),
+            (Event::Memory, starved.map(|(bell, _)| bell), starved.map_or(PollFlags::IN, |(_, flags)| flags)),
             (Event::Main, going.then(|| run.pidfd.as_fd()), PollFlags::IN),
             (Event::Group, run.held.group.as_ref().filter(|_| !going).map(Group::events), PollFlags::PRI),
         ];
         let outputs = run.outlets.open().map(|(index, from)| (Event::Output(index), from, PollFlags::IN));
-        let readers = run.outlets.waiting().map(|(index, to)| (Event::Reader(index), to, PollFlags::OUT));
+        let waiting = run.outlets.waiting().map(|(index, to)| (Event::Reader(index), to, PollFlags::OUT));
+        let readers = run.outlets.readers().map(|(index, to)| (Event::Reader(index), to, PollFlags::empty()));
         let single = single.into_iter().filter_map(|(event, from, flags)| Some((event, from?, flags)));
-        single.chain(outputs).chain(readers).collect()
+        single.chain(outputs).chain(waiting).chain(readers).collect()
     }
 
     /// Takes what the kernel already holds: the end of the main process, output, signals. A clock that ran out while we did
@@ -171,7 +203,8 @@ impl<'a> Watch<'a> {
         for _ in 0..SETTLE_ROUNDS {
             let events = self.wait(Some(Duration::ZERO));
             let mut held = events.into_iter().filter(|event| match event {
-                Event::Bell | Event::Main | Event::Signals | Event::Notices | Event::Output(_) => true,
+                Event::Bell | Event::Born | Event::Memory | Event::Main => true,
+                Event::Signals | Event::Notices | Event::Output(_) => true,
                 Event::Group | Event::Typed | Event::KeysTaken | Event::Reader(_) => false,
             });
             let Some(first) = held.next() else { break };
@@ -207,7 +240,7 @@ impl<'a> Watch<'a> {
     fn finish(mut self) -> End {
         let now = self.clocks.elapsed();
         let output = self.run.outlets.finish(now, self.observer);
-        let oom = self.run.held.group.as_ref().and_then(Group::oom_kills).is_some_and(|count| count > 0);
+        let memory = self.memory(now);
         if let Some(group) = self.run.held.group.take() {
             group.remove();
         }
@@ -217,11 +250,15 @@ impl<'a> Watch<'a> {
         }
         self.run.settled = true;
         self.run.place = None;
-        let (how, elapsed, usage) = self.main.unwrap_or((How::Unconfirmed, now, Usage::default()));
-        let end = End {
+        let main = self.main.unwrap_or((How::Unconfirmed, now, Usage::default()));
+        self.main = Some(main);
+        let (how, elapsed, usage) = main;
+        let mut end = End {
             how,
             cause: self.cause,
-            oom,
+            oom: memory.main,
+            oom_kills: memory.kills,
+            flaw: self.flaw(),
             elapsed,
             stood_still: self.clocks.stood_still(),
             killed: self.killed,
@@ -233,28 +270,68 @@ impl<'a> Watch<'a> {
             usage,
         };
         self.observer.ended(&end);
-        self.flush();
+        self.drain();
+        self.run.outlets.restore_terminals();
+        end.output.passed = self.run.outlets.passed();
         end
     }
 
-    /// Passes on what a slow reader has not taken yet, until it has or somebody is impatient.
-    fn flush(&mut self) {
+    /// What is wrong with the file of a program that fell to a signal which broken files cause.
+    fn flaw(&self) -> Option<String> {
+        const CRASHES: [i32; 4] = [libc::SIGILL, libc::SIGBUS, libc::SIGSEGV, libc::SIGKILL];
+        let (how, ..) = self.main?;
+        let crashed = matches!(how, How::Signaled { signal, .. } if CRASHES.contains(&signal));
+        (crashed && self.cause == Cause::OfItself).then(|| crate::format::broken(&self.run.spec)).flatten()
+    }
+
+    /// What is known of memory at the end.
+    fn memory(&self, now: Duration) -> crate::containment::MemoryVerdict {
+        let (how, at) = self.main.map_or((How::Unconfirmed, now), |(how, at, _)| (how, at));
+        let since_last = self.starved_at.map(|starved| at.saturating_sub(starved));
+        self.run.held.memory_kills.verdict(how, self.run.identity.pid, since_last)
+    }
+
+    /// Passes on what a slow reader has not taken yet, until it has, or until somebody asks for a stop.
+    fn drain(&mut self) {
+        if self.run.outlets.waiting().next().is_none() {
+            return;
+        }
+        // What was asked for before has ended the run and is no wish to end this.
+        let before = self.run.wake.take();
+        self.observer.draining(self.run.outlets.backlog());
         while self.run.outlets.waiting().next().is_some() {
-            for event in self.wait(None) {
-                match event {
-                    Event::Reader(index) => self.run.outlets.resume(index),
-                    Event::Signals => {
-                        let caught =
-                            self.run.signals.as_mut().map(crate::Signals::caught).unwrap_or_default();
-                        if caught.into_iter().any(|received| received.caught.may_stop()) {
-                            return self.run.outlets.abandon();
-                        }
+            let due = self.observer.due();
+            self.tick_at = due.map(|due| self.clocks.elapsed().saturating_add(due));
+            for event in self.wait(due) {
+                let is_stop = match event {
+                    Event::Reader(index) => {
+                        self.run.outlets.resume(index);
+                        false
                     }
-                    Event::Bell if self.run.wake.take().hurry => return self.run.outlets.abandon(),
-                    Event::Bell | Event::Main | Event::Group | Event::Notices => {}
-                    Event::Typed | Event::KeysTaken | Event::Output(_) => {}
+                    Event::Signals => self.is_asked_to_stop(),
+                    Event::Bell => {
+                        let asked = self.run.wake.take();
+                        (asked.stop.is_some() && before.stop.is_none()) || (asked.hurry && !before.hurry)
+                    }
+                    Event::Born | Event::Memory | Event::Main | Event::Group | Event::Notices => false,
+                    Event::Typed | Event::KeysTaken | Event::Output(_) => false,
+                };
+                if is_stop {
+                    return self.run.outlets.abandon();
                 }
             }
+            if self.tick_at.is_some_and(|at| at <= self.clocks.elapsed()) {
+                self.observer.tick();
+            }
         }
+    }
+
+    /// Whether a signal that reached us means a stop, once the command has ended.
+    fn is_asked_to_stop(&mut self) -> bool {
+        let caught = self.run.signals.as_mut().map(crate::Signals::caught).unwrap_or_default();
+        if caught.iter().any(|received| received.caught == crate::Caught::Suspend) {
+            self.suspend();
+        }
+        caught.iter().any(|received| received.caught.may_stop())
     }
 }

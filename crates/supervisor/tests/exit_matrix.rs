@@ -28,7 +28,7 @@ fn b16_every_exit_code_is_read() {
     for code in 0..=255u8 {
         let end = end_of(sh(&format!("exit {code}")));
         assert_eq!((end.how, end.cause), (How::Exited { code }, Cause::OfItself), "exit {code}");
-        assert_eq!((end.how.raw(), end.oom, end.killed), (Some(i32::from(code) << 8), false, false));
+        assert_eq!((end.how.raw(), end.oom, end.killed), (Some(i32::from(code) << 8), Some(false), false));
     }
 }
 
@@ -48,7 +48,7 @@ fn b16_every_signal_is_read() {
         };
         assert_eq!((end.how, end.cause), (expected, Cause::OfItself), "signal {signal}");
         assert!(
-            !end.oom && !end.killed,
+            end.oom != Some(true) && !end.killed,
             "signal {signal}: KILL from elsewhere is not want of memory, nor ours"
         );
     }
@@ -89,8 +89,52 @@ fn b16_b25_want_of_memory_is_read_from_the_group() {
     assert!(running.containment().sees_oom);
     let end = running.watch(&mut Quiet);
     assert_eq!(end.how, How::Signaled { signal: 9, core_dumped: false });
-    assert!(end.oom, "{end:?}");
+    assert!(end.oom == Some(true) && end.oom_kills.is_some_and(|kills| kills > 0), "{end:?}");
     assert_eq!((end.cause, end.killed), (Cause::OfItself, false));
+}
+
+/// A script under a memory limit that a control group holds; none where no such group can be made.
+fn under_limit(script: &str) -> Option<End> {
+    let mut spec = sh(script);
+    spec.limits.memory_bytes = Some(48 << 20);
+    let running = match start(spec) {
+        Ok(running) => running,
+        Err(error) => panic!("the run does not start: {error:?}"),
+    };
+    if running.containment().memory != Force::Cgroup {
+        println!("skipped: no memory control group can be made here: {:?}", running.containment());
+        return None;
+    }
+    Some(running.watch(&mut Quiet))
+}
+
+#[test]
+fn b25_a_child_that_is_killed_for_memory_is_evidence_and_not_the_end() {
+    let hungry = "x=x; while :; do x=$x$x; done";
+    let Some(end) = under_limit(&format!("sh -c '{hungry}' 2>/dev/null; exit 0")) else { return };
+    assert_eq!((end.how, end.oom), (How::Exited { code: 0 }, Some(false)), "{end:?}");
+    assert!(end.oom_kills.is_some_and(|kills| kills > 0), "{end:?}");
+    // Then a stranger kills the command. The kernel's log names who was killed for memory, or the time tells.
+    let Some(end) = under_limit(&format!("sh -c '{hungry}' 2>/dev/null; sleep 4; kill -KILL $$")) else {
+        return;
+    };
+    assert_eq!(end.how, How::Signaled { signal: 9, core_dumped: false });
+    assert_eq!(end.oom, Some(false), "{end:?}");
+}
+
+#[test]
+fn b25_what_a_small_command_used_is_not_what_we_use() {
+    let own = {
+        // As much memory as no shell needs.
+        let held = vec![1u8; 64 << 20];
+        let end = end_of(Spec::new("/bin/true", marker()));
+        assert!(held.iter().all(|byte| *byte == 1));
+        end.usage.max_rss_bytes
+    };
+    assert_eq!(own, None, "it cannot be told apart from ours");
+    let script = "x=x; while [ ${#x} -lt 33554432 ]; do x=$x$x; done";
+    let used = end_of(sh(script)).usage.max_rss_bytes;
+    assert!(used.is_some_and(|bytes| bytes > 32 << 20), "{used:?}");
 }
 
 fn refused(spec: Spec) -> StartError {
@@ -119,7 +163,6 @@ fn b15_each_way_not_to_start_is_told_apart() {
     for (program, code, errno) in [
         (directory.path().join("missing"), 127, libc::ENOENT),
         ("no-such-program-anywhere".into(), 127, libc::ENOENT),
-        (lost, 127, libc::ENOENT),
         (plain, 126, libc::EACCES),
         (directory.path().to_owned(), 126, libc::EACCES),
         (busy, 126, libc::ETXTBSY),
@@ -136,6 +179,26 @@ fn b15_each_way_not_to_start_is_told_apart() {
         assert_eq!(matches!(error, StartError::NotExecutable { .. }), code == 126, "{error:?}");
     }
     drop(writer);
+
+    let own = std::fs::read("/bin/true").unwrap();
+    let cut = file(directory.path(), "cut", 0o755, &own[..500]);
+    let carriage = file(directory.path(), "carriage", 0o755, b"#!/bin/sh\r\necho hi\r\n");
+    for (program, code, sentence) in [
+        (&lost, 127, "its interpreter /nowhere/at/all does not exist"),
+        (&carriage, 127, "its first line ends with a carriage return"),
+        (&cut, 126, "it is cut short: it has 500 of at least"),
+    ] {
+        let error = refused(Spec::new(program, marker()));
+        assert_eq!(error.exit_code(), code, "{error:?}");
+        assert!(error.to_string().contains(sentence), "{error}");
+        assert!(!matches!(error, StartError::NotFound { .. }), "the file is there: {error:?}");
+    }
+    // Of a program that is cut further behind the kernel makes a process, which a signal ends.
+    let segments = file(directory.path(), "segments", 0o755, &own[..own.len() * 2 / 3]);
+    if let Ok(running) = start(Spec::new(&segments, marker())) {
+        let end = running.watch(&mut Quiet);
+        assert!(end.flaw.as_deref().is_some_and(|flaw| flaw.contains("cut short")), "{end:?}");
+    }
 
     let error = refused(Spec::new("/bin/true", marker()).args(["x".repeat(3 << 20)]));
     assert!(matches!(error, StartError::Resources { .. }), "{error:?}");

@@ -63,8 +63,9 @@ pub(crate) struct RunArgs {
     /// How long it may take to go when it is told to, before it is killed.
     #[arg(long, value_name = "SPAN", default_value = "10s", value_parser = Reading(span))]
     grace: Duration,
-    /// A file it has to produce; missing, the run fails. With :optional behind it the run is only partial then.
-    #[arg(long, value_name = "PATH[:optional]")]
+    /// A file it has to write; missing, or unchanged since before, the run fails. With :optional behind it the run is only
+    /// partial then; with :existing a file that is there already counts.
+    #[arg(long, value_name = "PATH[:optional|:existing]")]
     expect: Vec<String>,
     /// A file that says what it has to produce: docs/artifacts.md.
     #[arg(long, value_name = "FILE")]

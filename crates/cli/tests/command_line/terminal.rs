@@ -79,6 +79,20 @@ fn ctrl_c_at_a_terminal_is_130() {
     assert_eq!(reason(&only(&shelf)), "run.aborted.sigint");
 }
 
+#[test]
+fn what_a_killed_program_left_set_on_the_terminal_is_reset_before_the_closing_line() {
+    let shelf = Shelf::empty();
+    let script =
+        "printf \"\\033[?1049h\\033[?1000;1006h\\033[?2004h\\033[?25l\\033[?2004l\"; kill -KILL \\$\\$";
+    let mut seat = seat(&shelf, &format!("exec {CALLBOARD} run -- sh -c \"{}\"", script.replace('"', "'")));
+    let seen = read_until(&mut seat.screen, "Failed");
+    let undone = "\x1b[?1000l\x1b[?1006l\x1b[?1049l\x1b[?25h";
+    let at = seen.find(undone).unwrap_or_else(|| panic!("{seen:?}"));
+    assert!(seen.find("Failed").is_some_and(|line| line > at), "{seen:?}");
+    assert!(!seen[at..].contains("2004"), "what the program reset itself is left alone: {seen:?}");
+    assert_eq!(seat.child.wait().unwrap().code(), Some(137));
+}
+
 /// With its input from elsewhere the child has no terminal, and the key is a signal to the supervisor.
 #[test]
 fn a_second_ctrl_c_does_not_wait_for_the_grace() {

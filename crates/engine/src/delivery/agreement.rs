@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use callboard_kernel::{Facts, Value};
 use serde::{Deserialize, Serialize};
 
+use super::baseline::Baseline;
 use super::beneath::Root;
 use super::check::Check;
 use super::contract::{Contract, PromisedSchema, Written};
@@ -28,6 +29,8 @@ pub struct Agreement {
     pub dir: PathBuf,
     /// The repository at the start, if a promise needs it.
     pub repository: Option<Repository>,
+    /// The promised files at the start; none in a record from before they were looked at.
+    pub baseline: Option<Baseline>,
 }
 
 /// An agreement as it stands in the ledger.
@@ -44,11 +47,13 @@ struct KeptContract {
     artifacts: Vec<Written>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     repository: Option<Repository>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    baseline: Option<Baseline>,
 }
 
 impl Contract {
     /// Fixes the contract for a run that is about to start: reads its schemas, and the repository if a promise is about
-    /// it. The artifact directory need not exist yet.
+    /// it; and looks at the promised files that are there already. The artifact directory need not exist yet.
     ///
     /// # Errors
     ///
@@ -72,7 +77,8 @@ impl Contract {
             })?),
             None => None,
         };
-        Ok(Agreement { contract: self, dir, repository })
+        let baseline = Some(Baseline::of(&self, &dir));
+        Ok(Agreement { contract: self, dir, repository, baseline })
     }
 }
 
@@ -85,7 +91,8 @@ impl Agreement {
     pub fn snapshot(&self) -> Result<Facts, Error> {
         let dir = self.dir.to_str().ok_or_else(|| not_text(&self.dir))?.to_owned();
         let artifacts = self.contract.artifacts.iter().map(Written::from).collect();
-        let contract = KeptContract { artifacts, repository: self.repository.clone() };
+        let contract =
+            KeptContract { artifacts, repository: self.repository.clone(), baseline: self.baseline.clone() };
         let broken = |error: serde_json::Error| Error::from(Problem::Record(error.to_string()));
         let json = serde_json::to_value(Kept { dir, contract }).map_err(broken)?;
         serde_json::from_value(json).map_err(broken)
@@ -103,20 +110,21 @@ impl Agreement {
             kept.set(name, facts.get(name).cloned().unwrap_or(Value::Null));
         }
         let json = serde_json::to_value(&kept).map_err(broken)?;
-        let kept: Kept = serde_json::from_value(json).map_err(broken)?;
+        let mut kept: Kept = serde_json::from_value(json).map_err(broken)?;
         let dir = PathBuf::from(kept.dir);
         if !dir.is_absolute() {
             return Err(Problem::Record(format!("{} is not absolute", dir.display())).into());
         }
         let mut contract = Contract::default();
         let mut taken = BTreeSet::new();
-        for written in kept.contract.artifacts {
+        for written in std::mem::take(&mut kept.contract.artifacts) {
             let promise = written.promise(&taken)?;
             taken.insert(promise.id.clone());
             contract.artifacts.push(promise);
         }
         contract.check_count()?;
-        Ok(Self { contract, dir, repository: kept.contract.repository })
+        let KeptContract { repository, baseline, .. } = kept.contract;
+        Ok(Self { contract, dir, repository, baseline })
     }
 }
 
@@ -160,8 +168,8 @@ fn resolved(dir: &Path) -> Result<PathBuf, Error> {
 fn read_schema(dir: &Path, name: &str) -> Result<serde_json::Value, String> {
     let opened =
         Root::open(dir).and_then(|root| root.file(Path::new(name))).map_err(|why| why.to_string())?;
-    if opened.bytes > SCHEMA_BYTES_MAX {
-        return Err(format!("has {} bytes, more than {SCHEMA_BYTES_MAX}", opened.bytes));
+    if opened.stamp.bytes > SCHEMA_BYTES_MAX {
+        return Err(format!("has {} bytes, more than {SCHEMA_BYTES_MAX}", opened.stamp.bytes));
     }
     let mut bytes = Vec::new();
     std::io::Read::read_to_end(&mut std::io::Read::take(opened.file, SCHEMA_BYTES_MAX), &mut bytes)

@@ -38,8 +38,34 @@ pub enum Way {
 pub struct Opened {
     /// The descriptor that is to be read.
     pub file: File,
-    /// Its size when it was opened.
+    /// What it was when it was opened.
+    pub stamp: Stamp,
+}
+
+/// What tells one version of a file from the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// Its size.
     pub bytes: u64,
+    /// Its inode.
+    pub inode: i64,
+    /// When its content was changed, in nanoseconds since 1970.
+    pub modified_ns: i64,
+    /// When anything about it was changed, in nanoseconds since 1970.
+    pub changed_ns: i64,
+}
+
+impl Stamp {
+    fn of(stat: &sys::Stat) -> Self {
+        let nanoseconds =
+            |seconds: i64, rest: u64| seconds.saturating_mul(1_000_000_000).saturating_add_unsigned(rest);
+        Self {
+            bytes: u64::try_from(stat.st_size).unwrap_or(0),
+            inode: stat.st_ino.cast_signed(),
+            modified_ns: nanoseconds(stat.st_mtime, stat.st_mtime_nsec),
+            changed_ns: nanoseconds(stat.st_ctime, stat.st_ctime_nsec),
+        }
+    }
 }
 
 /// Why nothing was opened.
@@ -117,7 +143,14 @@ impl Root {
         if stat.st_nlink > 1 && stat.st_uid != self.owner {
             return Err(Refused::ForeignLink);
         }
-        Ok(Opened { file: File::from(fd), bytes: u64::try_from(stat.st_size).unwrap_or(0) })
+        Ok(Opened { file: File::from(fd), stamp: Stamp::of(&stat) })
+    }
+
+    /// Looks at a regular file beneath the directory without opening it.
+    pub fn stamp(&self, path: &Path) -> Result<Stamp, Refused> {
+        let stat = sys::fstat(&self.resolve(path, TO_LOOK)?).map_err(told)?;
+        regular(&stat)?;
+        Ok(Stamp::of(&stat))
     }
 
     /// Opens a directory beneath the directory, to list it; an empty path is the directory itself.

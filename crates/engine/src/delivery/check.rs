@@ -14,6 +14,11 @@ pub trait Check {
     ///
     /// When it could not be started.
     fn run(&self, program: &Program<'_>) -> io::Result<Ran>;
+
+    /// May the verification go on? It is asked often, and after a no the verification ends without a verdict.
+    fn proceeds(&self) -> bool {
+        true
+    }
 }
 
 /// A program to run.

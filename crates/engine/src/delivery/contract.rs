@@ -39,6 +39,8 @@ pub struct Promise {
     pub subject: Subject,
     /// Does a clean exit without it count as failed?
     pub required: bool,
+    /// Does a file count that was there before the run and that the run did not write?
+    pub existing: bool,
     /// What it is for, for people.
     pub description: String,
     /// The least size of each file.
@@ -86,8 +88,8 @@ impl fmt::Display for Promise {
 }
 
 impl Contract {
-    /// The contract of `--expect PATH[:optional]`, one for each time it was given. A path that ends with `:optional`
-    /// itself is written with `:required` behind it.
+    /// The contract of `--expect PATH[:optional][:existing]`, one for each time it was given. A path that ends with
+    /// `:optional` itself is written with `:required` behind it, and one that ends with `:existing` with another one.
     ///
     /// # Errors
     ///
@@ -96,23 +98,19 @@ impl Contract {
         let mut contract = Self::default();
         let mut taken = BTreeSet::new();
         for text in paths {
-            let (path, required) = match (text.strip_suffix(":optional"), text.strip_suffix(":required")) {
-                (Some(path), _) => (path, false),
-                (None, Some(path)) => (path, true),
-                (None, None) => (text.as_str(), true),
-            };
+            let (path, required, existing) = expected(text);
             let subject = if Pattern::is_meant(path) {
                 Subject::Files(Pattern::parse(path)?)
             } else {
                 Subject::File(Name::parse(path)?)
             };
             if let Some(earlier) = contract.artifacts.iter_mut().find(|earlier| earlier.subject == subject) {
-                earlier.required = required;
+                (earlier.required, earlier.existing) = (required, existing);
                 continue;
             }
             let id = unique(&slug(path), &taken);
             taken.insert(id.clone());
-            contract.artifacts.push(Promise { subject, required, ..Promise::bare(id) });
+            contract.artifacts.push(Promise { subject, required, existing, ..Promise::bare(id) });
         }
         contract.check_count()?;
         Ok(contract)
@@ -151,6 +149,7 @@ impl Promise {
             id,
             subject: Subject::None,
             required: true,
+            existing: false,
             description: String::new(),
             min_bytes: None,
             media_type: None,
@@ -174,6 +173,8 @@ pub(super) struct Written {
     glob: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     required: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    existing: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     description: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -255,6 +256,7 @@ impl Written {
         Ok(Promise {
             subject,
             required: self.required.unwrap_or(true),
+            existing: self.existing.unwrap_or(false),
             description: self.description.unwrap_or_default(),
             min_bytes: self.min_bytes,
             media_type,
@@ -277,6 +279,8 @@ impl Written {
             Some(
                 "`git_diff` is about the whole repository; give it a promise of its own, without `path` or `glob`",
             )
+        } else if self.existing == Some(true) && !files {
+            Some("`existing` is about files; add `path` or `glob`")
         } else if content && !files {
             Some("`min_bytes`, `media_type` and `json_schema` are about files; add `path` or `glob`")
         } else if self.command.as_ref().is_some_and(|argv| argv.0.first().is_none_or(String::is_empty)) {
@@ -309,6 +313,7 @@ impl From<&Promise> for Written {
                 Subject::File(_) | Subject::None => None,
             },
             required: Some(promise.required),
+            existing: promise.existing.then_some(true),
             description: Some(promise.description.clone()).filter(|text| !text.is_empty()),
             min_bytes: promise.min_bytes,
             media_type: promise.media_type.map(|media| media.name().to_owned()),
@@ -321,6 +326,29 @@ impl From<&Promise> for Written {
             git_diff: promise.git_diff.then_some(true),
         }
     }
+}
+
+/// A path, whether it is required and whether it may be there before; each word counts once, in either order.
+fn expected(text: &str) -> (&str, bool, bool) {
+    let required = |text| match strip(text, ":optional") {
+        (path, true) => (path, false),
+        (path, false) => (strip(path, ":required").0, true),
+    };
+    match strip(text, ":existing") {
+        (path, true) => {
+            let (path, required) = required(path);
+            (path, required, true)
+        }
+        (_, false) => {
+            let (path, is_required) = required(text);
+            let (path, existing) = if path == text { (path, false) } else { strip(path, ":existing") };
+            (path, is_required, existing)
+        }
+    }
+}
+
+fn strip<'a>(text: &'a str, word: &str) -> (&'a str, bool) {
+    text.strip_suffix(word).map_or((text, false), |rest| (rest, true))
 }
 
 fn promised(id: &str, value: Value) -> Result<PromisedSchema, Problem> {
@@ -382,6 +410,24 @@ mod tests {
                 own("out-json", "out/*.json", true),
             ]
         );
+    }
+
+    #[test]
+    fn a_file_may_be_there_before_only_where_that_is_said() {
+        for (text, path, required, existing) in [
+            ("a", "a", true, false),
+            ("a:existing", "a", true, true),
+            ("a:existing:optional", "a", false, true),
+            ("a:optional:existing", "a", false, true),
+            ("a:existing:existing", "a:existing", true, true),
+            ("a:existing:required", "a", true, true),
+            ("a:optional:required:existing", "a:optional", true, true),
+        ] {
+            let contract = Contract::expecting(&[text.to_owned()]).unwrap();
+            let one = &contract.artifacts[0];
+            let found = (one.to_string(), one.required, one.existing);
+            assert_eq!(found, (path.to_owned(), required, existing), "{text}");
+        }
     }
 
     #[test]

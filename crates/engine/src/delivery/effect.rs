@@ -69,7 +69,9 @@ fn of_item(item: &Item) -> Vec<EvidenceRef> {
         none.detail = Some(match (&item.because, item.found) {
             (Some(because), _) => because.clone(),
             (None, Found::Produced) => "as promised".to_owned(),
-            (None, Found::Missing | Found::Empty | Found::Invalid) => "not as promised".to_owned(),
+            (None, Found::Missing | Found::Empty | Found::Unchanged | Found::Invalid) => {
+                "not as promised".to_owned()
+            }
         });
         evidence.push(none);
     }
@@ -85,7 +87,9 @@ fn of_file(item: &Item, file: &FileFound) -> EvidenceRef {
         .as_deref()
         .map_or_else(|| "too large to hash".to_owned(), |hash| format!("blake3 {hash}"));
     let because = match (item.found, &item.because) {
-        (Found::Invalid | Found::Empty, Some(because)) => format!("; {because}"),
+        (Found::Invalid | Found::Empty | Found::Unchanged | Found::Produced, Some(because)) => {
+            format!("; {because}")
+        }
         (_, _) => String::new(),
     };
     evidence.detail = Some(format!("{} bytes, {hash}{because}", file.bytes));

@@ -6,7 +6,8 @@
 use std::io::Read;
 use std::path::Path;
 
-use super::beneath::{Opened, Refused, Root};
+use super::beneath::{Opened, Refused, Root, Stamp};
+use super::check::Check;
 use super::contract::{Promise, PromisedSchema};
 use super::media::TextScan;
 use super::schema;
@@ -17,11 +18,11 @@ use super::verify::Limits;
 #[derive(Debug)]
 pub(super) enum Inspected {
     /// It is as promised.
-    Sound(FileFound),
+    Sound(FileFound, Stamp),
     /// It has no bytes.
     Empty(FileFound),
     /// It is there and wrong.
-    Wrong(FileFound, String),
+    Wrong(FileFound, Stamp, String),
 }
 
 /// Bytes that a signature or the beginning of a page is looked for in.
@@ -29,13 +30,20 @@ const HEAD_MAX: usize = 64 * 1024;
 
 impl Inspected {
     /// Looks into a file.
-    pub(super) fn of(root: &Root, path: &Path, promise: &Promise, limits: &Limits) -> Result<Self, Refused> {
+    pub(super) fn of(
+        root: &Root,
+        path: &Path,
+        promise: &Promise,
+        limits: &Limits,
+        checks: &dyn Check,
+    ) -> Result<Self, Refused> {
         let opened = root.file(path)?;
+        let stamp = opened.stamp;
         let name = path.to_string_lossy().into_owned();
         let wants_document = promise.json_schema.is_some()
             || promise.media_type.is_some_and(super::media::MediaType::needs_document);
         let document_max = if wants_document { limits.document_bytes_max } else { 0 };
-        let read = match Pass::over(opened, limits.file_bytes_max, document_max) {
+        let read = match Pass::over(opened, limits.file_bytes_max, document_max, checks) {
             Ok(read) => read,
             Err(error) => {
                 let errno =
@@ -48,8 +56,8 @@ impl Inspected {
             return Ok(Self::Empty(found));
         }
         Ok(match read.problem(promise, limits, wants_document) {
-            None => Self::Sound(found),
-            Some(problem) => Self::Wrong(found, problem),
+            None => Self::Sound(found, stamp),
+            Some(problem) => Self::Wrong(found, stamp, problem),
         })
     }
 }
@@ -66,8 +74,8 @@ struct Pass {
 }
 
 impl Pass {
-    fn over(opened: Opened, file_max: u64, document_max: u64) -> std::io::Result<Self> {
-        let Opened { mut file, bytes: size } = opened;
+    fn over(opened: Opened, file_max: u64, document_max: u64, checks: &dyn Check) -> std::io::Result<Self> {
+        let Opened { mut file, stamp: Stamp { bytes: size, .. } } = opened;
         let mut pass = Self {
             bytes: 0,
             hash: None,
@@ -82,7 +90,7 @@ impl Pass {
         let beyond = size > file_max;
         let bound = if beyond { HEAD_MAX as u64 } else { file_max };
         let mut ended = false;
-        while !ended && pass.bytes < bound {
+        while !ended && pass.bytes < bound && checks.proceeds() {
             let room = usize::try_from(bound - pass.bytes).unwrap_or(HEAD_MAX).min(HEAD_MAX);
             let read = match file.read(&mut buffer[..room]) {
                 Ok(read) => read,

@@ -5,6 +5,7 @@
 //! evidence and a verdict; the kernel moves the run.
 
 mod agreement;
+mod baseline;
 mod beneath;
 mod check;
 mod contract;
@@ -21,7 +22,8 @@ mod verify;
 mod walk;
 
 pub use agreement::Agreement;
-pub use beneath::{Opened, Refused, Root, Way};
+pub use baseline::Baseline;
+pub use beneath::{Opened, Refused, Root, Stamp, Way};
 pub use check::{Check, Program, ProgramEnd, Ran};
 pub use contract::{COMMAND_LIMIT_S, Contract, Promise, PromisedSchema, Subject};
 pub use effect::{EVIDENCE_MAX, Effect};
@@ -30,4 +32,4 @@ pub use media::MediaType;
 pub use name::{Name, Pattern};
 pub use repository::Repository;
 pub use verification::{FileFound, Found, Item, Verification};
-pub use verify::{Limits, verify};
+pub use verify::{Limits, Stopped, verify};

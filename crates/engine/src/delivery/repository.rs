@@ -166,14 +166,14 @@ fn content(root: &Root, path: &Path, budget: &mut u64) -> String {
         Err(Refused::Link) => return format!("link {:?}", root.link(path)),
         Err(refused) => return refused.to_string(),
     };
-    if opened.bytes > *budget {
+    if opened.stamp.bytes > *budget {
         let changed = opened.file.metadata().and_then(|metadata| metadata.modified());
-        return format!("{} bytes of {changed:?}", opened.bytes);
+        return format!("{} bytes of {changed:?}", opened.stamp.bytes);
     }
-    *budget -= opened.bytes;
+    *budget -= opened.stamp.bytes;
     let mut hasher = blake3::Hasher::new();
     // A file that grows while it is read is read as far as it was when it was opened.
-    match hasher.update_reader(opened.file.take(opened.bytes)) {
+    match hasher.update_reader(opened.file.take(opened.stamp.bytes)) {
         Ok(hasher) => hasher.finalize().to_hex().to_string(),
         Err(error) => error.to_string(),
     }

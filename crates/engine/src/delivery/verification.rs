@@ -61,6 +61,8 @@ pub enum Found {
     Missing,
     /// A file without bytes, which counts as nothing.
     Empty,
+    /// A file that was there before the run and that the run did not write, which counts as nothing.
+    Unchanged,
     /// Something else than what was promised.
     Invalid,
 }
@@ -84,7 +86,7 @@ impl Item {
 
     /// Is there nothing to show?
     pub const fn is_missing(&self) -> bool {
-        matches!(self.found, Found::Missing | Found::Empty)
+        matches!(self.found, Found::Missing | Found::Empty | Found::Unchanged)
     }
 }
 
@@ -149,9 +151,14 @@ fn detail(items: &[Item]) -> Option<String> {
         };
         Some(format!("{}{more} {word}", first.label()))
     };
+    let unchanged = |item: &&Item| item.found == Found::Unchanged;
     let parts: Vec<String> = [
         listed(items.iter().filter(|item| item.found == Found::Invalid).collect(), "invalid"),
-        listed(items.iter().filter(|item| item.is_missing()).collect(), "missing"),
+        listed(
+            items.iter().filter(|item| item.is_missing() && item.found != Found::Unchanged).collect(),
+            "missing",
+        ),
+        listed(items.iter().filter(unchanged).collect(), "not written by this run"),
     ]
     .into_iter()
     .flatten()
@@ -185,6 +192,7 @@ mod tests {
                 'P' => item(id, true, Found::Produced),
                 'M' => item(id, true, Found::Missing),
                 'E' => item(id, true, Found::Empty),
+                'U' => item(id, true, Found::Unchanged),
                 'I' => item(id, true, Found::Invalid),
                 'p' => item(id, false, Found::Produced),
                 'm' => item(id, false, Found::Missing),
@@ -199,6 +207,9 @@ mod tests {
             ("p", Passed, None),
             ("M", Missing, Some("a.md missing")),
             ("E", Missing, Some("a.md missing")),
+            ("U", Missing, Some("a.md not written by this run")),
+            ("PU", Partial, Some("b.md not written by this run")),
+            ("MU", Missing, Some("a.md missing, b.md not written by this run")),
             ("ME", Missing, Some("a.md and 1 more missing")),
             ("PM", Partial, Some("b.md missing")),
             ("Pm", Partial, Some("b.md missing")),

@@ -1,7 +1,7 @@
 //! Verifies an agreement: looks for everything that was promised, once, when the run has ended.
 //!
-//! Invariant: it always gives a verdict. What cannot be looked at is a finding with its reason, not an error; nothing
-//! outside of the artifact directory is read; everything is bounded. Deliberately absent: a clock.
+//! Invariant: it gives a verdict unless somebody stops it. What cannot be looked at is a finding with its reason, not an
+//! error; nothing outside of the artifact directory is read; everything is bounded. Deliberately absent: a clock.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,13 +9,15 @@ use std::time::Duration;
 use callboard_kernel::Moment;
 
 use super::agreement::Agreement;
-use super::beneath::{Refused, Root};
+use super::baseline::Change;
+use super::beneath::{Refused, Root, Stamp};
 use super::check::{Check, Program, ProgramEnd, Ran};
 use super::contract::{Promise, Subject};
 use super::inspection::Inspected;
 use super::repository::Repository;
 use super::verification::{FileFound, Found, Item, Verification};
 use super::walk::Walk;
+use crate::mutant;
 
 /// How far a verification looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,23 +45,37 @@ impl Limits {
     };
 }
 
+/// A verification was stopped before it had a verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the verification was stopped")]
+pub struct Stopped;
+
 /// Verifies an agreement.
+///
+/// # Errors
+///
+/// When `checks` does not let it go on.
 pub fn verify(
     agreement: &Agreement,
     checks: &dyn Check,
     limits: &Limits,
     checked_at: Moment,
-) -> Verification {
+) -> Result<Verification, Stopped> {
     let root = Root::open(&agreement.dir);
-    let items = agreement.contract.artifacts.iter().map(|promise| {
+    let mut items = Vec::new();
+    for promise in &agreement.contract.artifacts {
         let finding = match &root {
             Ok(root) => Look { root, agreement, checks, limits }.at(promise),
             Err(Refused::Absent) => Finding::bad(Found::Missing, "the artifact directory does not exist"),
             Err(refused) => Finding::bad(Found::Invalid, format!("the artifact directory {refused}")),
         };
-        finding.item(promise)
-    });
-    Verification::over(items.collect(), checked_at)
+        // A finding of a look that was cut short is none.
+        if !checks.proceeds() {
+            return Err(Stopped);
+        }
+        items.push(finding.item(promise));
+    }
+    Ok(Verification::over(items, checked_at))
 }
 
 /// What was found for one promise.
@@ -103,6 +119,13 @@ impl Finding {
     }
 }
 
+/// Why a file that is there does not count.
+const UNCHANGED: &str = "is there, unchanged since before the run";
+
+fn unchanged(file: FileFound) -> Finding {
+    Finding::of_one(Found::Unchanged, Some(UNCHANGED.to_owned()), file)
+}
+
 struct Look<'a> {
     root: &'a Root,
     agreement: &'a Agreement,
@@ -127,29 +150,51 @@ impl Look<'_> {
     }
 
     fn file(&self, promise: &Promise, path: &Path) -> Finding {
-        match Inspected::of(self.root, path, promise, self.limits) {
-            Ok(Inspected::Sound(file)) => Finding::of_one(Found::Produced, None, file),
+        match Inspected::of(self.root, path, promise, self.limits, self.checks) {
             Ok(Inspected::Empty(file)) => Finding::of_one(Found::Empty, Some("is empty".to_owned()), file),
-            Ok(Inspected::Wrong(file, problem)) => Finding::of_one(Found::Invalid, Some(problem), file),
+            Ok(Inspected::Sound(file, stamp)) => match self.change(promise, &file, &stamp) {
+                Change::Written => Finding::of_one(Found::Produced, None, file),
+                Change::Rewritten => {
+                    Finding::of_one(Found::Produced, Some("rewritten with the same content".to_owned()), file)
+                }
+                Change::Unchanged => unchanged(file),
+            },
+            Ok(Inspected::Wrong(file, stamp, problem)) => match self.change(promise, &file, &stamp) {
+                Change::Written | Change::Rewritten => Finding::of_one(Found::Invalid, Some(problem), file),
+                Change::Unchanged => unchanged(file),
+            },
             Err(Refused::Absent) => Finding::bad(Found::Missing, Refused::Absent.to_string()),
             Err(refused) => Finding::bad(Found::Invalid, refused.to_string()),
         }
+    }
+
+    /// What the run did to a file that is there.
+    fn change(&self, promise: &Promise, file: &FileFound, stamp: &Stamp) -> Change {
+        let baseline = self.agreement.baseline.as_ref().filter(|_| !promise.existing);
+        if mutant::removed("written_by_the_run") {
+            return Change::Written;
+        }
+        baseline.map_or(Change::Written, |baseline| baseline.change(file, stamp))
     }
 
     fn files(&self, promise: &Promise) -> Finding {
         let Subject::Files(pattern) = &promise.subject else { return Finding::good() };
         let walk = Walk::of(self.root, pattern, self.limits.entries_max);
         let mut finding = Finding::bad(Found::Missing, "nothing matches");
-        let mut wrong = None;
-        for path in &walk.files {
-            let (file, problem) = match Inspected::of(self.root, path, promise, self.limits) {
-                Ok(Inspected::Sound(file)) => {
-                    finding.found = Found::Produced;
+        let (mut wrong, mut old) = (None, 0_u64);
+        for path in walk.files.iter().take_while(|_| self.checks.proceeds()) {
+            let (file, problem) = match Inspected::of(self.root, path, promise, self.limits, self.checks) {
+                Ok(Inspected::Sound(file, stamp)) => {
+                    if self.change(promise, &file, &stamp) == Change::Unchanged {
+                        old += 1;
+                    } else {
+                        finding.found = Found::Produced;
+                    }
                     (Some(file), None)
                 }
                 // One of many may be empty, such as a log without a line.
                 Ok(Inspected::Empty(file)) => (Some(file), None),
-                Ok(Inspected::Wrong(file, problem)) => (Some(file), Some(problem)),
+                Ok(Inspected::Wrong(file, _, problem)) => (Some(file), Some(problem)),
                 // Gone since it was listed.
                 Err(Refused::Absent) => continue,
                 Err(refused) => (None, Some(refused.to_string())),
@@ -160,10 +205,16 @@ impl Look<'_> {
             }
             finding.files.extend(file.filter(|_| finding.files.len() < self.limits.files_listed_max));
         }
-        self.conclude(finding, wrong, walk)
+        let crowd = self.agreement.baseline.as_ref().filter(|_| !promise.existing);
+        if finding.found == Found::Produced
+            && crowd.is_some_and(|before| before.is_same_crowd(self.root, pattern.as_str(), &walk))
+        {
+            (finding.found, old) = (Found::Missing, finding.matched);
+        }
+        self.conclude(finding, wrong, old, walk)
     }
 
-    fn conclude(&self, mut finding: Finding, wrong: Option<String>, walk: Walk) -> Finding {
+    fn conclude(&self, mut finding: Finding, wrong: Option<String>, old: u64, walk: Walk) -> Finding {
         let told = |(path, refused): (std::path::PathBuf, Refused)| format!("{} {refused}", path.display());
         let cut =
             || format!("after {} entries the walk stopped; use a narrower glob", self.limits.entries_max);
@@ -171,6 +222,8 @@ impl Look<'_> {
             (finding.found, finding.because) = (Found::Invalid, Some(wrong));
         } else if finding.found == Found::Produced {
             finding.because = walk.cut.then(cut);
+        } else if old > 0 {
+            (finding.found, finding.because) = (Found::Unchanged, Some(UNCHANGED.to_owned()));
         } else if finding.matched > 0 {
             (finding.found, finding.because) = (Found::Empty, Some("every match is empty".to_owned()));
         } else if let Some(other) = walk.other.or(walk.unread) {

@@ -1,13 +1,16 @@
 //! Programs that a verification runs, under the same supervisor as everything else.
 //!
 //! Invariant: a check that hangs is ended with everything it started, and what it says is kept only as far as somebody
-//! will read it.
+//! will read it. The owner of the run goes on meanwhile: what it has to write is written, and a stop is heard.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use callboard_supervisor::{Cause, How, Observer, Spec, StartError, Stream, Timers, start};
+use callboard_supervisor::{
+    Answer, Cause, How, Observer, Received, Signals, Spec, StartError, StopCause, Stream, Timers, start,
+};
 
 use crate::delivery::{Check, Program, ProgramEnd, Ran};
 
@@ -16,19 +19,93 @@ pub(crate) fn checks_of(run: &str) -> String {
     format!("{run}-check")
 }
 
+/// How often the owner of a run is asked while its artifacts are looked at.
+const LOOK: Duration = Duration::from_millis(20);
+
 /// Runs checks with the supervisor, under this marker.
 pub(crate) struct Supervised<'a> {
-    pub(crate) marker: &'a str,
+    marker: &'a str,
+    owner: Option<&'a RefCell<Owner<'a>>>,
 }
 
-/// The end of each stream.
-struct Tails {
+impl<'a> Supervised<'a> {
+    /// Checks that nobody can stop.
+    pub(crate) const fn unowned(marker: &'a str) -> Self {
+        Self { marker, owner: None }
+    }
+
+    /// Checks that belong to a run whose owner has to go on and may want to stop.
+    pub(crate) const fn owned(marker: &'a str, owner: &'a RefCell<Owner<'a>>) -> Self {
+        Self { marker, owner: Some(owner) }
+    }
+}
+
+/// Whoever owns the run that is checked.
+pub(crate) struct Owner<'a> {
+    observer: &'a mut dyn Observer,
+    /// The signals that reach us, except while a check has them.
+    signals: Option<Signals>,
+    stopped: Option<StopCause>,
+    looked: Option<Instant>,
+}
+
+impl<'a> Owner<'a> {
+    pub(crate) fn new(observer: &'a mut dyn Observer, signals: Option<Signals>) -> Self {
+        Self { observer, signals, stopped: None, looked: None }
+    }
+
+    /// Who stopped the checks, if somebody did.
+    pub(crate) const fn stopped(&self) -> Option<StopCause> {
+        self.stopped
+    }
+
+    fn signal(&mut self, received: Received) -> Answer {
+        let answer = self.observer.signal(received);
+        if let Answer::Stop(cause) = answer {
+            self.stopped.get_or_insert(cause);
+        }
+        answer
+    }
+
+    /// Lets the owner go on; `false` once somebody has asked for a stop.
+    fn proceeds(&mut self) -> bool {
+        if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
+            return self.stopped.is_none();
+        }
+        self.looked = Some(Instant::now());
+        if self.observer.due().is_some_and(|due| due.is_zero()) {
+            self.observer.tick();
+        }
+        for received in self.signals.as_mut().map(Signals::caught).unwrap_or_default() {
+            self.signal(received);
+        }
+        self.stopped.is_none()
+    }
+}
+
+/// The end of each stream, and the owner that goes on meanwhile.
+struct Tails<'a> {
     max: usize,
     streams: [VecDeque<u8>; 2],
     cut: bool,
+    owner: Option<&'a RefCell<Owner<'a>>>,
 }
 
-impl Observer for Tails {
+impl Observer for Tails<'_> {
+    fn due(&mut self) -> Option<Duration> {
+        self.owner?.borrow_mut().observer.due()
+    }
+
+    fn tick(&mut self) {
+        if let Some(owner) = self.owner {
+            owner.borrow_mut().observer.tick();
+        }
+    }
+
+    fn signal(&mut self, received: Received) -> Answer {
+        self.owner.map_or_else(|| received.usual_answer(), |owner| owner.borrow_mut().signal(received))
+    }
+
     fn output(&mut self, stream: Stream, bytes: &[u8], _: Duration) {
         let tail = &mut self.streams[stream as usize];
         tail.extend(bytes);
@@ -50,15 +127,27 @@ impl Check for Supervised<'_> {
         spec.without = program.without.iter().map(Into::into).collect();
         let running = start(spec).map_err(|error| match error {
             StartError::NotFound { source, .. }
+            | StartError::Interpreter { source, .. }
             | StartError::NotExecutable { source, .. }
             | StartError::MissingCwd { source, .. }
             | StartError::Resources { source, .. }
             | StartError::Setup { source, .. } => source,
             StartError::Invalid(why) => io::Error::other(why),
         })?;
-        let mut tails =
-            Tails { max: program.output_max, streams: [VecDeque::new(), VecDeque::new()], cut: false };
-        let end = running.watch(&mut tails);
+        let mut tails = Tails {
+            max: program.output_max,
+            streams: [VecDeque::new(), VecDeque::new()],
+            cut: false,
+            owner: self.owner,
+        };
+        let running = match self.owner.and_then(|owner| owner.borrow_mut().signals.take()) {
+            Some(signals) => running.listen(signals),
+            None => running,
+        };
+        let (end, signals) = running.watch_and_return_signals(&mut tails);
+        if let Some(owner) = self.owner {
+            owner.borrow_mut().signals = signals;
+        }
         let [stdout, stderr] = tails.streams.map(Vec::from);
         let end = match (end.cause, end.how) {
             (Cause::Timer { .. }, _) => ProgramEnd::Limit,
@@ -67,5 +156,9 @@ impl Check for Supervised<'_> {
             (_, How::Unconfirmed) => ProgramEnd::Limit,
         };
         Ok(Ran { end, stdout, stderr, cut: tails.cut })
+    }
+
+    fn proceeds(&self) -> bool {
+        self.owner.is_none_or(|owner| owner.borrow_mut().proceeds())
     }
 }

@@ -11,7 +11,7 @@ use callboard_agents::{AgentEnd, Cause as AgentCause, Standing, Verdict};
 use callboard_kernel::{EvidenceRef, StateReason};
 use callboard_lifecycle::ReasonCode;
 use callboard_lifecycle::session::{SessionState, SessionTrigger};
-use callboard_supervisor::{Cause, End, How, StopCause, Survivor, Timer};
+use callboard_supervisor::{Cause, End, How, Passed, StopCause, Survivor, Timer};
 
 use crate::delivery::Effect;
 
@@ -37,17 +37,34 @@ pub(crate) struct Asked {
     pub(crate) signal: Option<String>,
 }
 
+/// What the contract says of a clean exit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Delivered<'a> {
+    /// It was kept, or nothing was promised.
+    Kept,
+    /// It was broken.
+    Broken(&'a Effect),
+    /// Nobody knows: somebody asked for a stop while it was checked.
+    Unchecked(StopCause),
+}
+
 /// Names the end of a run.
-pub(crate) fn ending(end: &End, asked: &Asked, verdict: &Verdict, effect: Option<&Effect>) -> Ending {
+pub(crate) fn ending(end: &End, asked: &Asked, verdict: &Verdict, delivery: Delivered<'_>) -> Ending {
     let mut ending = match end.cause {
         Cause::Timer { timer, configured, elapsed } => timed_out(timer, configured, elapsed),
         Cause::Stopped(cause) => stopped(cause, asked),
-        Cause::OfItself => of_itself(end, verdict, effect),
+        Cause::OfItself => of_itself(end, asked, verdict, delivery),
     };
     if let Some(first) = ending.reasons.first_mut() {
         first.evidence.insert(0, EvidenceRef::tool_result(seen(end)));
         let own = (end.cause == Cause::OfItself).then_some(end.how);
         first.evidence.extend(of_agent(own, verdict).into_iter().map(EvidenceRef::tool_result));
+        first.evidence.extend(of_output(end).into_iter().map(EvidenceRef::tool_result));
+        first.evidence.extend(end.flaw.as_deref().map(EvidenceRef::tool_result));
+        if let Some(kills) = end.oom_kills.filter(|kills| *kills > 0 && end.oom == Some(false)) {
+            let children = format!("{kills} other processes of the run were killed because memory ran out");
+            first.evidence.push(EvidenceRef::tool_result(children));
+        }
         if end.escaped > 0 {
             let many = end.escaped;
             first.evidence.push(EvidenceRef::tool_result(format!(
@@ -162,11 +179,18 @@ const fn cancelled(code: ReasonCode, message: String) -> (SessionState, SessionT
     (SessionState::Cancelled, SessionTrigger::StopAsked, code, message)
 }
 
-fn of_itself(end: &End, verdict: &Verdict, effect: Option<&Effect>) -> Ending {
+fn of_itself(end: &End, asked: &Asked, verdict: &Verdict, delivery: Delivered<'_>) -> Ending {
     match end.how {
-        _ if end.oom => {
-            failed(const { ReasonCode::of("run.failed.oom") }, "memory ran out".to_owned(), code_of(end.how))
-        }
+        _ if end.oom == Some(true) => failed(
+            const { ReasonCode::of("run.failed.oom") },
+            "memory ran out, and the kernel killed it".to_owned(),
+            code_of(end.how),
+        ),
+        How::Signaled { signal: SIGPIPE, .. } if end.output.passed.closed => failed(
+            const { ReasonCode::of("run.failed.closed_output") },
+            "killed by SIGPIPE, because the reader of its output went away".to_owned(),
+            code_of(end.how),
+        ),
         How::Signaled { signal, core_dumped } => {
             let name = signal_name(signal);
             let (code, message) = match core_dumped {
@@ -186,13 +210,13 @@ fn of_itself(end: &End, verdict: &Verdict, effect: Option<&Effect>) -> Ending {
             "it does not go although KILL was sent".to_owned(),
             code_of(end.how),
         ),
-        How::Exited { code: 0 } => clean(verdict, effect),
+        How::Exited { code: 0 } => clean(end.output.passed, asked, verdict, delivery),
         How::Exited { code } => dirty(code, verdict),
     }
 }
 
 /// An exit code of 0 is one claim; the agent's own account and the contract are two more.
-fn clean(verdict: &Verdict, effect: Option<&Effect>) -> Ending {
+fn clean(passed: Passed, asked: &Asked, verdict: &Verdict, delivery: Delivered<'_>) -> Ending {
     if verdict.is_clean() == Some(false) {
         let (code, message) = agents_own(verdict).unwrap_or_else(|| {
             let code = const { ReasonCode::of("run.failed.no_end_event") };
@@ -200,14 +224,26 @@ fn clean(verdict: &Verdict, effect: Option<&Effect>) -> Ending {
         });
         return failed(code, message, 1);
     }
-    match effect {
-        Some(effect) => Ending {
+    match delivery {
+        Delivered::Broken(effect) => Ending {
             to: SessionState::Failed,
             trigger: SessionTrigger::ContractBroken,
             reasons: effect.reasons.clone(),
             exit_code: 1,
         },
-        None => Ending {
+        Delivered::Unchecked(cause) => {
+            let mut ending = stopped(cause, asked);
+            for reason in &mut ending.reasons {
+                reason.message += " while its artifacts were checked; the command had exited with 0, and what it delivered is unknown";
+            }
+            ending
+        }
+        Delivered::Kept if passed.refused > 0 => failed(
+            const { ReasonCode::of("run.failed.output_refused") },
+            refused(passed),
+            SessionState::Failed.exit_code().unwrap_or(1),
+        ),
+        Delivered::Kept => Ending {
             to: SessionState::Completed,
             trigger: SessionTrigger::ExitedClean,
             reasons: completed(verdict),
@@ -273,6 +309,33 @@ fn failed(code: ReasonCode, message: String, exit_code: u8) -> Ending {
     Ending { to: SessionState::Failed, trigger: SessionTrigger::ExitedDirty, reasons, exit_code }
 }
 
+/// What became of the output that a reader wanted, where something is to be said.
+fn of_output(end: &End) -> Vec<String> {
+    let passed = end.output.passed;
+    let closed = passed
+        .closed
+        .then(|| "the reader of its output went away, and its output was closed as in a pipeline".to_owned());
+    let refused = (passed.refused > 0).then(|| refused(passed));
+    let left = passed.dropped - passed.refused;
+    let unread = (left > 0 && !passed.closed)
+        .then(|| format!("{left} bytes of its output were not passed on, because a stop was asked for"));
+    [closed, refused, unread].into_iter().flatten().collect()
+}
+
+/// How much output could not be passed on, and why.
+fn refused(passed: Passed) -> String {
+    let why = passed.errno.map_or_else(
+        || "its reader is too slow and the backlog is full".to_owned(),
+        |errno| {
+            let said = std::io::Error::from_raw_os_error(errno).to_string();
+            said.split(" (os error").next().unwrap_or_default().to_owned()
+        },
+    );
+    format!("{} bytes of its output could not be passed on: {why}", passed.refused)
+}
+
+const SIGPIPE: i32 = 13;
+
 /// What a shell would say of it.
 fn code_of(how: How) -> u8 {
     match how {
@@ -316,7 +379,12 @@ fn seen(end: &End) -> String {
     };
     let raw = end.how.raw().map_or_else(String::new, |raw| format!(" (wait status {raw:#06x})"));
     let killed = if end.killed { ", KILL was needed" } else { "" };
-    let oom = if end.oom { ", the control group counts an out-of-memory kill" } else { "" };
+    let oom = match (end.oom, end.oom_kills) {
+        (Some(true), _) => ", killed because memory ran out".to_owned(),
+        (None, Some(kills)) if kills > 0 => format!(", the control group counts {kills} kills for memory"),
+        (None, _) => ", and whether memory ran out is not known".to_owned(),
+        (Some(false), _) => String::new(),
+    };
     let still = match end.stood_still {
         time if time < STOOD_STILL => String::new(),
         time => format!(" (and {} in which its supervisor did not run)", told(time)),
@@ -384,7 +452,10 @@ mod tests {
         );
         let by_report = told(FAILED, exited(0), Some(exited(0)));
         assert!(by_report.ends_with("but the exit code is 0; the agent's report decides"), "{by_report}");
-        assert_eq!(clean(&judged(FAILED, exited(0)), None).to, SessionState::Failed);
+        assert_eq!(
+            clean(Passed::default(), &Asked::default(), &judged(FAILED, exited(0)), Delivered::Kept).to,
+            SessionState::Failed
+        );
         assert!(!told(COMPLETED, exited(0), Some(exited(0))).contains("decides"));
         assert!(!told(COMPLETED, signaled, None).contains("decides"), "a clock of ours decided");
     }
@@ -393,7 +464,12 @@ mod tests {
     fn what_was_denied_or_cut_is_said_beside_completed() {
         let denied = "{\"type\":\"result\",\"subtype\":\"success\",\"stop_reason\":\"max_tokens\",\
                       \"permission_denials\":[{\"tool_name\":\"Bash\"}]}\n";
-        let ending = clean(&judged(denied, How::Exited { code: 0 }), None);
+        let ending = clean(
+            Passed::default(),
+            &Asked::default(),
+            &judged(denied, How::Exited { code: 0 }),
+            Delivered::Kept,
+        );
         let codes: Vec<&str> = ending.reasons.iter().map(|reason| reason.code.as_str()).collect();
         assert_eq!(ending.to, SessionState::Completed);
         assert_eq!(codes, ["run.completed.denied", "run.completed.truncated"]);

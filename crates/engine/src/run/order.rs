@@ -106,7 +106,7 @@ impl Order {
 
 /// Fixes what a run promises, before it is started.
 pub fn agree(contract: Contract, dir: &Path, id: EntityId) -> Result<Agreement, delivery::Error> {
-    contract.agree(dir, &Supervised { marker: &checks_of(&id.to_string()) })
+    contract.agree(dir, &Supervised::unowned(&checks_of(&id.to_string())))
 }
 
 /// What is promised, as it is recorded. A directory whose name the ledger cannot keep was refused when it was agreed on.

@@ -4,29 +4,30 @@
 //! written, the caller is told what it was; if this process dies, the reaper writes what it finds. Deliberately absent:
 //! how processes are started and ended (supervisor) and what their end is called (`ending`).
 
+use std::cell::RefCell;
 use std::io;
 use std::path::PathBuf;
 
 use callboard_agents::{Launch, Reader, Summary, verdict};
 use callboard_kernel::{
-    Create, EntityId, EvidenceRef, Facts, Order as Ask, RefusalCode, StateReason, Transition, Value,
+    Create, EntityId, EvidenceRef, Facts, Moment, Order as Ask, RefusalCode, StateReason, Transition, Value,
 };
 use callboard_ledger::{AppendError, Stored};
 use callboard_lifecycle::session::{SessionState, SessionTrigger};
-use callboard_lifecycle::{ReasonCode, Words};
+use callboard_lifecycle::{Delivery, ReasonCode, Words};
 use callboard_supervisor::{
-    Cause, Containment, End, Force, How, Identity, Keep, Prepared, Rung, Running, Signals, Spec, StartError,
-    Timer, prepare, process,
+    Cause, Containment, End, Force, How, Identity, Keep, Observer, Prepared, Quiet, Rung, Running, Signals,
+    Spec, StartError, StopCause, Timer, prepare, process,
 };
 
-use super::checking::{Supervised, checks_of};
-use super::ending::{Asked, Ending, ending};
+use super::checking::{Owner, Supervised, checks_of};
+use super::ending::{Asked, Delivered, Ending, ending};
 use super::last_words::LastWords;
 use super::order::{Order, process as process_facts, promised, seconds};
 use super::recorder::{Desk, RecordError, Recorder};
 use super::settings;
 use super::watching::Watching;
-use crate::delivery::{Agreement, Limits, Verification, verify};
+use crate::delivery::{Agreement, Limits, Stopped, Verification, verify};
 use crate::notify::SECRET_VARIABLES;
 
 /// A run that has ended and is recorded so.
@@ -78,6 +79,7 @@ pub fn perform(order: Order, desk: Desk<'_>, started: &mut dyn FnMut(EntityId)) 
         Ok(running) => {
             let mut begun = Some(begun(&running));
             if order.is_detached()
+                && !running.is_starting()
                 && let Some(begun) = begun.take()
                 && let Some(ticket) = recorder.begin(Ask::Transition(begun))
             {
@@ -87,7 +89,7 @@ pub fn perform(order: Order, desk: Desk<'_>, started: &mut dyn FnMut(EntityId)) 
             started(order.id);
             watch(&order, running.listen(signals), begun, &mut recorder)
         }
-        Err(error) => not_started(&order, &error, &mut recorder),
+        Err(error) => not_started(&order, &error, Some(signals), &mut recorder),
     }
 }
 
@@ -150,21 +152,21 @@ fn watch(
     begun: Option<Transition>,
     recorder: &mut Recorder<'_>,
 ) -> Result<Ended, RunError> {
-    let mut watching = Watching::new(recorder, begun, reader(order));
-    let mut end = running.watch(&mut watching);
-    end.cause = watching.attributed(&end);
-    let (summary, known, asked, last_words) = watching.finish();
-    if !order.agreement.contract.is_empty() {
-        // What was promised may take long to check.
-        recorder.begin_now();
+    let is_starting = running.is_starting();
+    let mut watching = Watching::new(recorder, begun, reader(order)).starting(is_starting);
+    let (mut end, signals) = running.watch_and_return_signals(&mut watching);
+    if let Some(error) = watching.take_stillborn() {
+        return not_started(order, &error, signals, recorder);
     }
-    let verified = verification(order, recorder);
-    let ending = named(&end, &asked, &summary, verified.as_ref(), &last_words);
+    end.cause = watching.cause(&end);
+    let now = watching.now();
+    watching.checking();
+    let checked = check(order, &mut watching, signals, now);
+    let (summary, known, asked, last_words) = watching.finish();
+    let ending = named(&end, &asked, &summary, &checked, &last_words);
     let mut data = known;
     data.merge(&of_end(&end));
-    if let Some(verified) = &verified {
-        data.merge(&delivered(&order.agreement, verified));
-    }
+    data.merge(&checked.facts(&order.agreement));
     conclude(order, ending, data, recorder)
 }
 
@@ -179,28 +181,61 @@ fn reader(order: &Order) -> Reader {
     reader
 }
 
-/// Checks what was promised, whatever the end was.
-fn verification(order: &Order, recorder: &Recorder<'_>) -> Option<Verification> {
-    if order.agreement.contract.is_empty() {
-        return None;
-    }
-    let marker = checks_of(&order.id.to_string());
-    Some(verify(&order.agreement, &Supervised { marker: &marker }, &Limits::DEFAULT, recorder.now()))
+/// What became of the check of the artifacts.
+enum Checked {
+    /// Nothing was promised.
+    Nothing,
+    Verified(Box<Verification>),
+    /// Somebody asked for a stop meanwhile.
+    Stopped(StopCause),
 }
 
-fn named(
-    end: &End,
-    asked: &Asked,
-    summary: &Summary,
-    verified: Option<&Verification>,
-    last_words: &LastWords,
-) -> Ending {
+impl Checked {
+    const fn verified(&self) -> Option<&Verification> {
+        match self {
+            Self::Verified(verified) => Some(verified),
+            Self::Nothing | Self::Stopped(_) => None,
+        }
+    }
+
+    /// The verdict, as it is recorded.
+    fn facts(&self, agreement: &Agreement) -> Facts {
+        match self {
+            Self::Nothing => Facts::none(),
+            Self::Verified(verified) => delivered(agreement, verified),
+            Self::Stopped(_) => Facts::none()
+                .with("delivery", Delivery::Unknown.name())
+                .with("delivery_detail", "Artifacts not checked (the check was stopped)"),
+        }
+    }
+}
+
+/// Checks what was promised, whatever the end was; its owner goes on meanwhile and may stop it.
+fn check(order: &Order, owner: &mut dyn Observer, signals: Option<Signals>, now: Moment) -> Checked {
+    if order.agreement.contract.is_empty() {
+        return Checked::Nothing;
+    }
+    let marker = checks_of(&order.id.to_string());
+    let owner = RefCell::new(Owner::new(owner, signals));
+    let verified = verify(&order.agreement, &Supervised::owned(&marker, &owner), &Limits::DEFAULT, now);
+    match verified {
+        Ok(verified) => Checked::Verified(Box::new(verified)),
+        Err(Stopped) => Checked::Stopped(owner.borrow().stopped().unwrap_or(StopCause::Terminate)),
+    }
+}
+
+fn named(end: &End, asked: &Asked, summary: &Summary, checked: &Checked, last_words: &LastWords) -> Ending {
     let code = match end.how {
         How::Exited { code } => Some(i32::from(code)),
         How::Signaled { .. } | How::Unconfirmed => None,
     };
+    let verified = checked.verified();
     let effect = verified.and_then(Verification::effect);
-    let mut ending = ending(end, asked, &verdict(summary, code), effect.as_ref());
+    let delivery = match checked {
+        Checked::Stopped(cause) => Delivered::Unchecked(*cause),
+        Checked::Nothing | Checked::Verified(_) => effect.as_ref().map_or(Delivered::Kept, Delivered::Broken),
+    };
+    let mut ending = ending(end, asked, &verdict(summary, code), delivery);
     if let Some(first) = ending.reasons.first_mut() {
         if ending.to != SessionState::Completed {
             let told = last_words.told(!summary.program.reports_end());
@@ -221,11 +256,13 @@ fn of_end(end: &End) -> Facts {
         .with("stderr_bytes", whole(end.output.stderr_bytes))
         .with("dropped_bytes", whole(end.output.dropped))
         .with("lost_bytes", whole(end.output.lost))
-        .with("unread_bytes", whole(end.output.passed.dropped));
+        .with("unread_bytes", whole(end.output.passed.dropped))
+        .with("refused_bytes", whole(end.output.passed.refused))
+        .with("reader_closed", end.output.passed.closed);
     let usage = Facts::none()
         .with("user_s", Value::Float(end.usage.user.as_secs_f64()))
         .with("system_s", Value::Float(end.usage.system.as_secs_f64()))
-        .with("max_rss_bytes", whole(end.usage.max_rss_bytes));
+        .with("max_rss_bytes", end.usage.max_rss_bytes.map_or(Value::Null, whole));
     let (code, signal) = match end.how {
         How::Exited { code } => (Value::Int(code.into()), Value::Null),
         How::Signaled { signal, .. } => (Value::Null, Value::Int(signal.into())),
@@ -258,7 +295,8 @@ fn of_end(end: &End) -> Facts {
     clock
         .with("exit_code", code)
         .with("signal", signal)
-        .with("oom", end.oom)
+        .with("oom", end.oom.map_or(Value::Null, Value::Bool))
+        .with("oom_kills", end.oom_kills.map_or(Value::Null, whole))
         .with("elapsed_s", seconds(end.elapsed))
         .with("suspended_s", seconds(end.stood_still))
         .with("killed", end.killed)
@@ -280,9 +318,15 @@ pub(crate) fn delivered(agreement: &Agreement, verified: &Verification) -> Facts
     facts
 }
 
-fn not_started(order: &Order, error: &StartError, recorder: &mut Recorder<'_>) -> Result<Ended, RunError> {
+fn not_started(
+    order: &Order,
+    error: &StartError,
+    signals: Option<Signals>,
+    recorder: &mut Recorder<'_>,
+) -> Result<Ended, RunError> {
     let code = match error {
         StartError::NotFound { .. } => const { ReasonCode::of("run.failed.not_found") },
+        StartError::Interpreter { .. } => const { ReasonCode::of("run.failed.interpreter") },
         StartError::NotExecutable { .. } => const { ReasonCode::of("run.failed.not_executable") },
         StartError::MissingCwd { .. } => const { ReasonCode::of("run.failed.missing_cwd") },
         StartError::Resources { .. } | StartError::Invalid(_) | StartError::Setup { .. } => {
@@ -301,10 +345,7 @@ fn not_started(order: &Order, error: &StartError, recorder: &mut Recorder<'_>) -
         reasons: vec![reason],
         exit_code,
     };
-    let mut data = Facts::none();
-    if let Some(verified) = verification(order, recorder) {
-        data.merge(&delivered(&order.agreement, &verified));
-    }
+    let data = check(order, &mut Quiet, signals, recorder.now()).facts(&order.agreement);
     conclude(order, ending, data, recorder)
 }
 

@@ -121,14 +121,6 @@ impl<'a> Recorder<'a> {
         self.is_begun_kept = true;
     }
 
-    /// Queues what was kept for the end after all, because that takes its time.
-    pub(crate) fn begin_now(&mut self) {
-        if let Some(begun) = self.begun.clone().filter(|_| self.is_begun_kept) {
-            self.is_begun_kept = false;
-            drop(self.send(begun));
-        }
-    }
-
     /// Sends the end, behind what was kept for it, and waits for the answers.
     fn send_end(&mut self, end: Command) -> Result<Receipt, RecordError> {
         let kept = self.begun.clone().filter(|_| self.is_begun_kept);

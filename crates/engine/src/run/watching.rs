@@ -12,13 +12,14 @@ use callboard_agents::{Reader, Signal, Summary};
 use callboard_kernel::{EntityId, Facts, Moment, Order, Transition, Value};
 use callboard_ledger::{Stored, Ticket};
 use callboard_supervisor::{
-    Answer, Caught, Cause, End, How, Notification, Observer, Received, Sender, StopCause, StoppedBy, Stream,
-    Timer, Wait, process,
+    Answer, Caught, Cause, End, How, Notification, Observer, Received, Sender, StartError, StopCause,
+    StoppedBy, Stream, Timer, Wait, process,
 };
 
 use super::agent::{Conditions, JUDGED_BY};
 use super::ending::Asked;
 use super::last_words::LastWords;
+use super::order::seconds;
 use super::recorder::Recorder;
 use crate::host::identity;
 use crate::read::{keeper, map};
@@ -33,6 +34,8 @@ const LIFE: Duration = Duration::from_secs(60);
 /// How long a host vouches for its runs, and how often it does.
 const LEASE: Duration = Duration::from_secs(60);
 const LEASE_RENEWAL: Duration = Duration::from_secs(20);
+/// How soon it is written that the command has exited, if its end is not written before.
+const EXIT: Duration = Duration::from_millis(50);
 /// After how long a store that is not needed is let go.
 const REST: Duration = Duration::from_secs(1);
 /// The signals that a stop sends: HUP, INT, QUIT, KILL and TERM.
@@ -46,6 +49,10 @@ pub(crate) struct Watching<'a, 'b> {
     recorder: &'b mut Recorder<'a>,
     /// That the process is there, until it is written.
     begun: Option<(Instant, Transition)>,
+    /// The process has not become the program yet, so it is not written that the run goes on.
+    is_starting: bool,
+    /// Why it did not become the program.
+    stillborn: Option<StartError>,
     /// The runs that this one is inside of, innermost first.
     around: Vec<EntityId>,
     reader: Reader,
@@ -65,6 +72,13 @@ pub(crate) struct Watching<'a, 'b> {
     /// The stop that has begun, as it is recorded.
     stopping: Option<Facts>,
     stop_cause: Option<StopCause>,
+    /// How the command exited, when its wait status was read.
+    exited: Option<Facts>,
+    /// What goes on after the exit, and since when.
+    phase: Option<(&'static str, Moment)>,
+    exit_due: Option<Instant>,
+    /// Whose doing the end was, judged when it came: what is wished for later did not cause it.
+    cause: Option<Cause>,
     /// Who asked for a stop, as it was recorded.
     asked_by: Option<String>,
     /// The signal that asked for a stop, and its sender.
@@ -84,6 +98,8 @@ impl<'a, 'b> Watching<'a, 'b> {
         Self {
             recorder,
             begun,
+            is_starting: false,
+            stillborn: None,
             around: around.filter(|id| *id != own).collect(),
             reader,
             open_tool: (None, 0),
@@ -98,11 +114,47 @@ impl<'a, 'b> Watching<'a, 'b> {
             stopped: None,
             stopping: None,
             stop_cause: None,
+            exited: None,
+            phase: None,
+            exit_due: None,
+            cause: None,
             asked_by: None,
             signalled: None,
             last_words: LastWords::default(),
             conditions: Conditions::default(),
         }
+    }
+
+    /// Waits for the process to become the program before it is written that the run goes on.
+    pub(crate) fn starting(mut self, is_starting: bool) -> Self {
+        self.is_starting = is_starting;
+        self
+    }
+
+    /// Why the process did not become the program, if it did not.
+    pub(crate) fn take_stillborn(&mut self) -> Option<StartError> {
+        self.stillborn.take()
+    }
+
+    /// What time it is.
+    pub(crate) fn now(&self) -> Moment {
+        self.recorder.now()
+    }
+
+    /// Whose doing the end was.
+    pub(crate) fn cause(&self, end: &End) -> Cause {
+        self.cause.unwrap_or(end.cause)
+    }
+
+    /// The artifacts are looked at from here on.
+    pub(crate) fn checking(&mut self) {
+        self.enter("checking");
+    }
+
+    /// Something goes on after the exit that people can see and stop.
+    fn enter(&mut self, phase: &'static str) {
+        self.phase = Some((phase, self.recorder.now()));
+        self.exit_due.get_or_insert_with(|| Instant::now() + EXIT);
     }
 
     /// What the agent's stream said, all of it.
@@ -113,7 +165,12 @@ impl<'a, 'b> Watching<'a, 'b> {
             self.recorder.begin_with_end(Order::Transition(begun));
         }
         self.stopped = None;
-        let facts = self.known();
+        let had_phase = self.written.has("phase");
+        (self.exited, self.phase) = (None, None);
+        let mut facts = self.known();
+        if had_phase {
+            facts.set("phase", Value::Null);
+        }
         let asked = Asked { by: self.asked_by, signal: self.signalled };
         (self.reader.summary().clone(), facts, asked, self.last_words)
     }
@@ -158,6 +215,13 @@ impl<'a, 'b> Watching<'a, 'b> {
         if let Some(stopping) = &self.stopping {
             facts.set("stopping", Value::Map(stopping.clone()));
         }
+        if let Some(exited) = &self.exited {
+            facts.set("exited", Value::Map(exited.clone()));
+        }
+        if let Some((phase, since)) = self.phase {
+            facts.set("phase", phase);
+            facts.set("phase_since", since.to_string());
+        }
         facts
     }
 
@@ -186,19 +250,21 @@ impl<'a, 'b> Watching<'a, 'b> {
         ticket
     }
 
-    fn dues(&self) -> [Option<Instant>; 5] {
+    fn dues(&self) -> [Option<Instant>; 6] {
         let changed = self.changed.map(|at| at + SOON);
         let life = self.life_due.filter(|_| self.lived);
-        let begun = self.begun.as_ref().map(|(at, _)| *at);
-        [begun, changed, life, self.lease_due, self.rest_due]
+        let begun = self.begun.as_ref().map(|(at, _)| *at).filter(|_| !self.is_starting);
+        [begun, changed, life, self.lease_due, self.rest_due, self.exit_due]
     }
 
     /// Whose doing an end was. A stop reaches a whole tree at once, so the command may be gone before its supervisor
     /// has heard of the stop: a signal that ends it while a stop is wished for, or while a run around it is being stopped,
     /// is that stop, unless memory ran out.
-    pub(crate) fn attributed(&mut self, end: &End) -> Cause {
+    fn attributed(&mut self, end: &End) -> Cause {
         match (end.cause, end.how) {
-            (Cause::OfItself, How::Signaled { signal, .. }) if STOPS.contains(&signal) && !end.oom => {
+            (Cause::OfItself, How::Signaled { signal, .. })
+                if STOPS.contains(&signal) && end.oom != Some(true) =>
+            {
                 let cause = self.wished().or_else(|| self.stopped_around(end.stood_still));
                 cause.map_or(end.cause, Cause::Stopped)
             }
@@ -325,6 +391,34 @@ impl Observer for Watching<'_, '_> {
         drop(self.write());
     }
 
+    fn started(&mut self) {
+        self.is_starting = false;
+    }
+
+    fn not_started(&mut self, error: StartError) {
+        self.stillborn = Some(error);
+    }
+
+    fn exited(&mut self, how: How, at: Duration) {
+        let mut exited =
+            Facts::none().with("at", self.recorder.now().to_string()).with("elapsed_s", seconds(at));
+        match how {
+            How::Exited { code } => exited.set("code", i64::from(code)),
+            How::Signaled { signal, .. } => exited.set("signal", i64::from(signal)),
+            How::Unconfirmed => return,
+        }
+        self.exited = Some(exited);
+        self.exit_due = Some(Instant::now() + EXIT);
+    }
+
+    fn draining(&mut self, _: u64) {
+        self.enter("draining");
+    }
+
+    fn ended(&mut self, end: &End) {
+        self.cause = Some(self.attributed(end));
+    }
+
     fn due(&mut self) -> Option<Duration> {
         let now = Instant::now();
         self.dues().into_iter().flatten().map(|at| at.saturating_duration_since(now)).min()
@@ -332,14 +426,18 @@ impl Observer for Watching<'_, '_> {
 
     fn tick(&mut self) {
         let now = Instant::now();
-        let [begun, changed, life, lease, rest] = self.dues().map(|due| due.is_some_and(|at| at <= now));
-        if begun {
+        let [begun, changed, life, lease, rest, exited] =
+            self.dues().map(|due| due.is_some_and(|at| at <= now));
+        if exited {
+            self.exit_due = None;
+        }
+        if begun || exited {
             self.begin();
         }
         if lease {
             self.lease_due = Some(now + LEASE_RENEWAL);
         }
-        if changed || life || lease {
+        if changed || life || lease || exited {
             drop(self.write());
         } else if rest {
             self.recorder.rest();

@@ -106,7 +106,7 @@ impl Check for TooSlow {
 fn a_command_has_its_own_limit() {
     let place = Place::new().unwrap();
     let agreement = place.agree("artifacts: [{id: c, command: [sleep, '9'], timeout_s: 7}]").unwrap();
-    let found = verify(&agreement, &TooSlow, &Limits::DEFAULT, Moment::from_micros(0));
+    let found = verify(&agreement, &TooSlow, &Limits::DEFAULT, Moment::from_micros(0)).unwrap();
     assert_eq!(found.items[0].because.as_deref(), Some("sleep took longer than 7 s"));
 }
 
@@ -119,7 +119,7 @@ fn beyond_a_bound_it_says_so() {
     }
     let with = |promise: &str, limits: Limits| {
         let agreement = place.agree(&format!("artifacts: [{{{promise}}}]")).unwrap();
-        verify(&agreement, &TooSlow, &limits, Moment::from_micros(0)).items.remove(0)
+        verify(&agreement, &TooSlow, &limits, Moment::from_micros(0)).unwrap().items.remove(0)
     };
     let small = Limits { file_bytes_max: 100, ..Limits::DEFAULT };
     let large = with("path: large.json", small);
@@ -255,10 +255,10 @@ fn evidence_can_be_followed_and_is_bounded() {
 #[test]
 fn a_contract_from_both_places_is_verified() {
     let place = Place::new().unwrap();
-    place.write("a.md", "x").unwrap();
     let file = Contract::parse("artifacts: [{id: a-md, path: other.md}, {path: b.md}]", None).unwrap();
     let line = Contract::expecting(&["a.md".to_owned(), "c.md:optional".to_owned()]).unwrap();
     let agreement = file.with(line).unwrap().agree(&place.dir(), &TooSlow).unwrap();
+    place.write("a.md", "x").unwrap();
     let found = looked(&agreement);
     assert_eq!(found.produced, ["a-md"]);
     assert_eq!(

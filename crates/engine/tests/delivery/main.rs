@@ -3,6 +3,7 @@
 mod agreements;
 mod checks;
 mod hostile;
+mod newness;
 mod place;
 mod race;
 mod repositories;

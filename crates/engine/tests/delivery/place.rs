@@ -45,7 +45,13 @@ impl Place {
         std::fs::write(path, bytes)
     }
 
+    /// An agreement from before anything lay there: whatever is found was written by the run.
     pub(crate) fn agree(&self, yaml: &str) -> Result<Agreement, Error> {
+        Ok(Agreement { baseline: None, ..self.agree_now(yaml)? })
+    }
+
+    /// An agreement that knows what lies there.
+    pub(crate) fn agree_now(&self, yaml: &str) -> Result<Agreement, Error> {
         Contract::parse(yaml, None)?.agree(&self.dir(), &Real)
     }
 
@@ -59,6 +65,7 @@ impl Place {
 
 pub(crate) fn looked(agreement: &Agreement) -> Verification {
     verify(agreement, &Real, &Limits::DEFAULT, Moment::from_micros(0))
+        .unwrap_or_else(|stopped| panic!("{stopped}"))
 }
 
 pub(crate) fn secret_hash() -> String {

@@ -83,6 +83,8 @@ machine! {
         "run.completed.truncated": "The command exited with 0, and the model's output limit cut the answer.";
         "run.failed.exit_nonzero": "The command exited with a code other than 0.";
         "run.failed.signal": "The command was ended by a signal nobody here sent.";
+        "run.failed.closed_output": "The reader of its output went away, and the command was killed by SIGPIPE.";
+        "run.failed.output_refused": "The command exited with 0 and some of its output could not be passed on.";
         "run.failed.core_dump": "The command crashed and left a core dump.";
         "run.failed.oom": "The kernel killed the command because memory ran out.";
         "run.failed.exception": "The agent reported an error it could not handle.";
@@ -91,6 +93,7 @@ machine! {
         "run.failed.artifact_write": "What it produced could not be kept.";
         "run.failed.not_found": "The command does not exist.";
         "run.failed.not_executable": "The command exists and cannot be executed.";
+        "run.failed.interpreter": "The command exists, and the interpreter or loader that it needs does not.";
         "run.failed.spawn": "The process could not be started.";
         "run.failed.missing_cwd": "The directory to run in does not exist.";
         "run.failed.no_end_event": "The process exited with 0 and the agent's stream has no end.";

@@ -116,7 +116,8 @@ fn no_file(path: &str) -> Problem {
 }
 
 fn give_out(opened: Opened, name: &str, range: Option<&str>) -> Result<Response, Problem> {
-    let Opened { mut file, bytes: total } = opened;
+    let Opened { mut file, stamp } = opened;
+    let total = stamp.bytes;
     let Part { first, end, is_partial } = part(range, total)?;
     file.seek(SeekFrom::Start(first)).map_err(|error| Problem::unavailable(error.to_string()))?;
     let left = end - first;

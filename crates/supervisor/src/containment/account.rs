@@ -8,6 +8,7 @@ use rustix::process::Resource;
 
 use super::cgroup::Group;
 use super::limits;
+use super::memory::MemoryKills;
 use crate::Limits;
 
 /// What holds a run, and what limits it.
@@ -21,7 +22,7 @@ pub struct Containment {
     pub cpu: Force,
     /// The limit of processes.
     pub processes: Force,
-    /// Whether an end for want of memory can be told from any other KILL.
+    /// Whether kills for memory are counted for this run alone, so that one can always be told from any other KILL.
     pub sees_oom: bool,
 }
 
@@ -59,6 +60,8 @@ pub(crate) struct Held {
     pub(crate) group: Option<Group>,
     pub(crate) rlimits: Vec<(Resource, u64)>,
     pub(crate) containment: Containment,
+    /// What is counted when memory runs out.
+    pub(crate) memory_kills: MemoryKills,
 }
 
 impl Held {
@@ -106,8 +109,9 @@ pub(crate) fn hold(marker: &str, asked: &Limits, without_group: Option<String>) 
         sees_oom: false,
     };
     let (group, rlimits) = limits::impose(marker, asked, group, &mut containment);
-    containment.sees_oom = group.as_ref().is_some_and(Group::sees_oom);
-    Held { group, rlimits, containment }
+    let memory_kills = MemoryKills::before(group.as_ref());
+    containment.sees_oom = memory_kills.is_own();
+    Held { group, rlimits, containment, memory_kills }
 }
 
 /// Tries out what a run would get on this host at this moment: makes a group with every limit, and removes it.

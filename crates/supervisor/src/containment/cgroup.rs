@@ -122,20 +122,12 @@ impl Group {
         }
     }
 
-    /// Whether memory is counted here.
-    pub(crate) fn sees_oom(&self) -> bool {
-        self.oom_kills().is_some()
-    }
-
-    /// How many of its members the kernel ended for want of memory.
-    pub(crate) fn oom_kills(&self) -> Option<u64> {
-        let legacy = self.legacy.iter().find(|(controller, _)| controller == "memory");
-        let file = match legacy {
+    /// The file that counts which of its members the kernel killed because memory ran out, if there is one.
+    pub(super) fn oom_file(&self) -> PathBuf {
+        match self.legacy.iter().find(|(controller, _)| controller == "memory") {
             Some((_, path)) => path.join("memory.oom_control"),
             None => self.path.join("memory.events"),
-        };
-        let text = fs::read_to_string(file).ok()?;
-        text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
+        }
     }
 
     /// Removes the empty group; `false` if somebody is in it.

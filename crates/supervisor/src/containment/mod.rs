@@ -16,6 +16,7 @@ mod hierarchy;
 mod leave;
 mod leftover;
 mod limits;
+mod memory;
 mod tree;
 
 pub use account::{Containment, Force, Rung, probe};
@@ -24,4 +25,5 @@ pub(crate) use cgroup::{Group, find, group_members};
 pub(crate) use hierarchy::groups_of;
 pub use leave::leave_runs;
 pub use leftover::{count_empty, group_markers, remove_empty};
+pub(crate) use memory::Verdict as MemoryVerdict;
 pub(crate) use tree::{Roots, Tree, carries, is_our_program, markers};

@@ -2,7 +2,8 @@
 //!
 //! Invariant: the child is never kept waiting for a reader or a disk, and no output is held in memory. A slow reader's
 //! backlog goes to an unlinked file of at most 4 GiB; what does not fit is dropped and counted. A full disk costs what
-//! could not be written, which is counted, and nothing else.
+//! could not be written, which is counted, and nothing else. When the reader is gone, the child's pipe is closed, so that
+//! its next write ends as it would have ended without us.
 //!
 //! A kept log is a directory of segments, each with three files. `NNNNNNNN.out` and `NNNNNNNN.err` hold what the child
 //! wrote, byte for byte; `NNNNNNNN.idx` says when, and in which order the two belong together. The first segment stays
@@ -14,6 +15,7 @@ mod layout;
 mod outlets;
 mod pass;
 mod reader;
+mod screen;
 mod spill;
 
 pub(crate) use keep::prepare;

@@ -31,6 +31,7 @@ struct Source {
     stream: Option<Stream>,
     from: Option<OwnedFd>,
     pass: Option<Pass>,
+    is_terminal: bool,
 }
 
 /// The child's ends.
@@ -104,7 +105,7 @@ impl Outlets {
         let (from, child) = pipe_with(PipeFlags::CLOEXEC)?;
         rustix::io::ioctl_fionbio(&from, true)?;
         let pass = to.map(|(output, spill_dir)| Pass::new(output, spill_dir.clone()));
-        self.sources.push(Source { stream: Some(stream), from: Some(from), pass });
+        self.sources.push(Source { stream: Some(stream), from: Some(from), pass, is_terminal: false });
         Ok(child)
     }
 
@@ -118,7 +119,7 @@ impl Outlets {
         let (Some(pty), Some(ours)) = (&self.pty, ours) else { return Ok(()) };
         let (stream, output) = shared.map_or((None, ours), |(stream, output)| (Some(stream), output));
         let pass = Some(Pass::new(output, spill_dir));
-        self.sources.push(Source { stream, from: Some(pty.controller()?), pass });
+        self.sources.push(Source { stream, from: Some(pty.controller()?), pass, is_terminal: true });
         Ok(())
     }
 
@@ -138,6 +139,17 @@ impl Outlets {
             .enumerate()
             .filter(move |(_, source)| waits(source))
             .filter_map(|(index, source)| Some((index, source.pass.as_ref()?.waits_for()?)))
+    }
+
+    /// The readers of ours that nothing waits for and that may go away.
+    pub(crate) fn readers(&self) -> impl Iterator<Item = (usize, BorrowedFd<'_>)> {
+        let open = self.sources.iter().enumerate().filter(|(_, source)| source.is_open_pipe());
+        open.filter_map(|(index, source)| Some((index, source.pass.as_ref()?.watches()?)))
+    }
+
+    /// How many bytes wait for a reader.
+    pub(crate) fn backlog(&self) -> u64 {
+        self.sources.iter().filter_map(|source| source.pass.as_ref()).map(Pass::backlog).sum()
     }
 
     pub(crate) fn are_closed(&self) -> bool {
@@ -176,14 +188,16 @@ impl Outlets {
         if let Some(pass) = &mut source.pass {
             pass.push(bytes);
         }
+        source.follow_reader();
         true
     }
 
-    /// A reader of ours is ready for what waits.
+    /// A reader of ours is ready for what waits, or has gone.
     pub(crate) fn resume(&mut self, index: usize) {
         if let Some(pass) = &mut self.sources[index].pass {
             pass.resume(&mut self.buffer);
         }
+        self.sources[index].follow_reader();
     }
 
     /// Takes what is there, closes, and gives the account.
@@ -213,12 +227,37 @@ impl Outlets {
         }
     }
 
-    fn passed(&self) -> Passed {
+    /// Resets what the command has left set on our terminals.
+    pub(crate) fn restore_terminals(&mut self) {
+        self.sources.iter_mut().filter_map(|source| source.pass.as_mut()).for_each(Pass::restore);
+    }
+
+    /// What became of the passing-on so far.
+    pub(crate) fn passed(&self) -> Passed {
         let passes = self.sources.iter().filter_map(|source| source.pass.as_ref()).map(Pass::account);
         passes.fold(Passed::default(), |all, one| Passed {
             dropped: all.dropped + one.dropped,
             closed: all.closed || one.closed,
+            refused: all.refused + one.refused,
+            errno: all.errno.or(one.errno),
         })
+    }
+}
+
+impl Source {
+    fn is_open_pipe(&self) -> bool {
+        self.from.is_some() && !self.is_terminal
+    }
+
+    /// Closes the child's pipe when its reader has gone, so that the child's next write ends as it would have ended
+    /// without us: with SIGPIPE. A child at a terminal gets a hangup instead.
+    fn follow_reader(&mut self) {
+        if self.is_open_pipe()
+            && !crate::mutant::removed("follow_reader")
+            && self.pass.as_ref().is_some_and(Pass::is_closed)
+        {
+            self.from = None;
+        }
     }
 }
 

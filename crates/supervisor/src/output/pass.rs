@@ -1,7 +1,7 @@
 //! Passes one stream on to our own stdout or stderr.
 //!
 //! Invariant: it never waits. What the reader does not take at once goes to the [`Spill`], and from then on everything
-//! does until it is empty, so the order stays. A reader that is gone ends the passing-on and nothing else. Our own
+//! does until it is empty, so the order stays. A reader that is gone is told to whoever reads from the command. Our own
 //! descriptor is not made non-blocking, since others share it: a pipe or a terminal is opened again for ourselves.
 
 use std::io;
@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, Mode, OFlags};
 
+use super::screen::Screen;
 use super::spill::Spill;
 use crate::Passed;
 
@@ -21,6 +22,10 @@ pub(super) struct Pass {
     spill: Option<Spill>,
     spill_dir: PathBuf,
     passed: Passed,
+    /// What the command has set on our terminal, if it is one.
+    screen: Option<Screen>,
+    /// Nobody can become its reader again, so a reader that is gone is gone for ever.
+    is_private: bool,
 }
 
 #[derive(Debug)]
@@ -43,7 +48,14 @@ const SMALL_BYTES: usize = 4096;
 
 impl Pass {
     pub(super) fn new(output: BorrowedFd<'static>, spill_dir: PathBuf) -> Self {
-        Self { target: Target::of(output), spill: None, spill_dir, passed: Passed::default() }
+        Self {
+            target: Target::of(output),
+            spill: None,
+            spill_dir,
+            passed: Passed::default(),
+            screen: rustix::termios::isatty(output).then(Screen::default),
+            is_private: is_private(output),
+        }
     }
 
     /// What became of it.
@@ -55,6 +67,21 @@ impl Pass {
     pub(super) fn waits_for(&self) -> Option<BorrowedFd<'_>> {
         self.spill.as_ref().filter(|spill| !spill.is_empty())?;
         self.target.descriptor()
+    }
+
+    /// The descriptor that tells when the reader goes, while nothing waits for it.
+    pub(super) fn watches(&self) -> Option<BorrowedFd<'_>> {
+        self.target.descriptor().filter(|_| self.is_private && self.waits_for().is_none())
+    }
+
+    /// Whether the reader has gone.
+    pub(super) const fn is_closed(&self) -> bool {
+        self.passed.closed
+    }
+
+    /// How many bytes wait.
+    pub(super) fn backlog(&self) -> u64 {
+        self.spill.as_ref().map_or(0, Spill::len)
     }
 
     /// Passes on, or puts aside.
@@ -71,19 +98,43 @@ impl Pass {
             return;
         }
         if self.spill.is_none() {
-            self.spill = Spill::new(&self.spill_dir, BACKLOG_MAX).ok();
+            match Spill::new(&self.spill_dir, BACKLOG_MAX) {
+                Ok(spill) => self.spill = Some(spill),
+                Err(error) => self.passed.errno = self.passed.errno.or(error.raw_os_error()),
+            }
         }
         let taken = self.spill.as_mut().map_or(0, |spill| spill.push(bytes));
-        self.passed.dropped += (bytes.len() - taken) as u64;
+        self.refuse((bytes.len() - taken) as u64);
+    }
+
+    /// Counts bytes that the reader does not get although it is there.
+    const fn refuse(&mut self, count: u64) {
+        self.passed.dropped += count;
+        self.passed.refused += count;
+    }
+
+    /// The reader is gone; what waits for it is dropped.
+    fn close(&mut self) {
+        self.target = Target::Gone;
+        self.passed.closed = true;
     }
 
     /// Passes on what waits; the reader is ready.
     pub(super) fn resume(&mut self, buffer: &mut [u8]) {
+        if self.waits_for().is_none() {
+            if self.target.descriptor().is_some_and(has_no_reader) {
+                self.close();
+            }
+            return;
+        }
         let Some(mut spill) = self.spill.take() else { return };
         while !spill.is_empty() {
-            let Ok(part) = spill.peek(buffer) else {
-                self.passed.dropped += spill.len();
-                return;
+            let part = match spill.peek(buffer) {
+                Ok(part) => part,
+                Err(error) => {
+                    self.passed.errno = self.passed.errno.or(error.raw_os_error());
+                    return self.refuse(spill.len());
+                }
             };
             let (length, count) = (part.len(), self.write(part));
             spill.advance(count);
@@ -105,30 +156,73 @@ impl Pass {
         }
     }
 
+    /// Resets what the command has set on our terminal and left so.
+    pub(super) fn restore(&mut self) {
+        let bytes = self.screen.as_mut().map(Screen::restore).unwrap_or_default();
+        let mut rest = bytes.as_slice();
+        for _ in 0..RESTORE_TRIES {
+            let count = self.write(rest);
+            rest = &rest[count..];
+            let (false, Some(descriptor)) = (rest.is_empty(), self.target.descriptor()) else { return };
+            let mut waiting = [PollFd::from_borrowed_fd(descriptor, PollFlags::OUT)];
+            // A terminal that stands still keeps what it has.
+            poll(&mut waiting, Some(&RESTORE_WAIT)).ok();
+        }
+    }
+
     /// Writes what is taken without waiting.
     fn write(&mut self, bytes: &[u8]) -> usize {
+        use rustix::io::Errno;
         let mut written = 0;
         while written < bytes.len() {
             let rest = &bytes[written..];
             match self.target.write(rest) {
                 Ok(0) => break,
-                Ok(count) => written += count,
-                Err(rustix::io::Errno::INTR) => {}
-                Err(rustix::io::Errno::AGAIN) => break,
-                // A full disk behind our stdout is the reader's own matter; later bytes may fit again.
-                Err(rustix::io::Errno::NOSPC) => {
-                    self.passed.dropped += rest.len() as u64;
-                    return bytes.len();
+                Ok(count) => {
+                    if let Some(screen) = &mut self.screen {
+                        screen.feed(&rest[..count]);
+                    }
+                    written += count;
                 }
-                Err(_) => {
-                    self.target = Target::Gone;
-                    self.passed.closed = true;
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => break,
+                Err(Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN | Errno::SHUTDOWN) => {
+                    self.close();
                     break;
+                }
+                // A terminal that was hung up.
+                Err(Errno::IO) if self.screen.is_some() => {
+                    self.close();
+                    break;
+                }
+                // A full disk may have room again for what comes later.
+                Err(errno) => {
+                    self.passed.errno.get_or_insert(errno.raw_os_error());
+                    self.refuse(rest.len() as u64);
+                    return bytes.len();
                 }
             }
         }
         written
     }
+}
+
+/// How often and how long a terminal is waited for that does not take what resets it.
+const RESTORE_TRIES: usize = 4;
+const RESTORE_WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+
+/// Whether nobody reads from a pipe or a socket any more.
+fn has_no_reader(descriptor: BorrowedFd<'_>) -> bool {
+    let mut waiting = [PollFd::from_borrowed_fd(descriptor, PollFlags::empty())];
+    let asked = poll(&mut waiting, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
+    asked.is_ok() && !waiting[0].revents().is_empty()
+}
+
+/// Whether a descriptor is a pipe without a name, or a socket: nobody can come later and read from it.
+fn is_private(output: BorrowedFd<'_>) -> bool {
+    use std::os::fd::AsRawFd;
+    let name = std::fs::read_link(format!("/proc/self/fd/{}", output.as_raw_fd())).unwrap_or_default();
+    ["pipe:[", "socket:["].iter().any(|kind| name.as_os_str().as_encoded_bytes().starts_with(kind.as_bytes()))
 }
 
 impl Target {

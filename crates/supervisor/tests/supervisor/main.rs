@@ -2,6 +2,7 @@
 
 mod common;
 mod foreground;
+mod hanging;
 mod notices;
 mod output;
 mod plain;
