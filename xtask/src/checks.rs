@@ -70,6 +70,9 @@ pub(crate) fn find(name: &str) -> Option<&'static Step> {
 
 /// Runs the checks in order and prints what each took.
 pub(crate) fn run(steps: &[&Step], root: &Path) -> Result<()> {
+    if steps.len() > 1 && steps.iter().any(|step| matches!(step.work, Work::Nextest(_))) {
+        provision::agents_ahead(root)?;
+    }
     let (times, outcome) = until_failure(steps, |step| {
         eprintln!("\n== {}: {}", step.name, step.describe());
         step.perform(root)
@@ -96,7 +99,9 @@ impl Step {
             Work::Cargo(arguments) => cargo::run(root, arguments),
             Work::Nextest(arguments) => {
                 let variables = provision::nextest(root)?;
-                cargo::run_with(root, arguments, &variables)
+                let outcome = cargo::run_with(root, arguments, &variables);
+                provision::report_agents();
+                outcome
             }
             Work::WithServer(arguments) => {
                 provision::torture(root)?;

@@ -3,11 +3,12 @@
 //! Invariant: nothing is installed that is there already, on PATH or where the distribution puts it. Not here: what a
 //! build needs; cargo fetches that by itself.
 
-mod codex;
+mod agents;
 mod needs;
 mod page;
 mod postgresql;
 mod programs;
 mod schemathesis;
 
-pub(crate) use needs::{browser, nextest, page, torture};
+pub(crate) use agents::report_agents;
+pub(crate) use needs::{agents_ahead, browser, nextest, page, torture};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::codex::codex;
+use super::agents::agents;
 use super::page::{chromium, node};
 use super::postgresql::postgresql;
 use super::schemathesis::schemathesis;
@@ -17,10 +17,18 @@ pub(crate) fn nextest(root: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
     runner(root)?;
     postgresql()?;
     let target = cargo::target_directory(root)?;
-    let codex = codex(&target.join("agents"))?.map(|program| ("CALLBOARD_CODEX", program));
+    let agents = agents(&target.join("agents"));
     let schemathesis = schemathesis(&target.join("schemathesis"));
     let schemathesis = schemathesis.map(|program| ("CALLBOARD_SCHEMATHESIS", program));
-    Ok(codex.into_iter().chain(schemathesis).collect())
+    Ok(agents.into_iter().chain(schemathesis).collect())
+}
+
+/// Installs the agent programs while other checks run; `nextest` waits for it.
+pub(crate) fn agents_ahead(root: &Path) -> Result<()> {
+    let place = cargo::target_directory(root)?.join("agents");
+    // Nobody waits for the thread itself: the list of the programs is there once, whoever asks for it first.
+    std::thread::spawn(move || agents(&place));
+    Ok(())
 }
 
 /// Has everything at hand that the fault driver will ask for: a server, and the program itself beside the driver. Built

@@ -1,0 +1,13 @@
+//! A model on loopback for agent programs that must not reach a real one. It speaks four vendors' streams and fails on
+//! request.
+
+mod chat;
+mod dialect;
+mod gemini;
+mod http;
+mod messages;
+mod responses;
+mod server;
+
+pub(crate) use dialect::MODEL;
+pub(crate) use server::{Act, ModelServer};
