@@ -41,7 +41,7 @@ impl Launch {
 const WRAPPERS_MAX: usize = 8;
 
 /// The agent program and its arguments, behind whatever starts it.
-fn unwrap<'a>(mut words: &'a [&'a str]) -> Option<(Program, &'a [&'a str])> {
+pub(crate) fn unwrap<'a>(mut words: &'a [&'a str]) -> Option<(Program, &'a [&'a str])> {
     for _ in 0..WRAPPERS_MAX {
         let (first, rest) = words.split_first()?;
         let name = file_name(first);

@@ -5,6 +5,7 @@
 //! not here: starting the program, keeping its output, and deciding what became of the run. An agent's own end is one
 //! claim beside the exit code; [`verdict`] sets the two against each other and says which to believe.
 
+mod daemon;
 mod detect;
 mod dialect;
 mod end;
@@ -20,6 +21,7 @@ mod terminal;
 mod usd;
 mod verdict;
 
+pub use daemon::{SharedDaemon, shared_daemon};
 pub use detect::{Launch, detect};
 pub use end::{AgentEnd, Cause, Failure};
 pub use noise::is_noise;

@@ -8,6 +8,7 @@ mod endings;
 mod model;
 mod program;
 mod screen;
+mod shared;
 mod stage;
 mod truth;
 

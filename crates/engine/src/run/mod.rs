@@ -1,6 +1,7 @@
 //! One run: what is asked for, what is recorded, what is noticed meanwhile and what its end is called.
 
 mod agent;
+mod alone;
 mod checking;
 mod ending;
 mod last_words;

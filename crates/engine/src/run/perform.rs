@@ -20,6 +20,7 @@ use callboard_supervisor::{
     Spec, StartError, StopCause, Timer, prepare, process,
 };
 
+use super::alone;
 use super::checking::{Owner, Supervised, checks_of};
 use super::ending::{Asked, Delivered, Ending, ending};
 use super::last_words::LastWords;
@@ -69,11 +70,16 @@ pub fn perform(order: Order, desk: Desk<'_>, started: &mut dyn FnMut(EntityId)) 
     let this = process::this().map_err(RunError::Identity)?;
     let mut recorder = Recorder::new(desk, order.id, &this, order.cause.clone());
     let signals = Signals::take().map_err(RunError::Identity)?;
-    let begin = Create { at: SessionState::Pending.into(), reasons: Vec::new(), data: order.facts(&this) };
+    let added = alone::argument(&order.argv);
+    let mut data = order.facts(&this);
+    if let Some((_, word)) = added {
+        data.set("added_arguments", Value::List(vec![Value::Text(word.to_owned())]));
+    }
+    let begin = Create { at: SessionState::Pending.into(), reasons: Vec::new(), data };
     let unrecorded = |error| RunError::NotRecorded(Box::new(error));
     let recorded = recorder.submit(Ask::Create(begin)).map_err(|error| unrecorded(error.into()))?;
     // Everything but the child is made while the record is synced; the child is started after it.
-    let prepared = prepare(spec(&order, &recorder));
+    let prepared = prepare(spec(&order, added, &recorder));
     recorder.wait(recorded).map_err(unrecorded)?;
     match prepared.and_then(Prepared::start) {
         Ok(running) => {
@@ -100,9 +106,12 @@ impl Order {
     }
 }
 
-fn spec(order: &Order, recorder: &Recorder<'_>) -> Spec {
-    let (program, args) =
-        order.argv.split_first().map_or_else(Default::default, |(p, a)| (p.clone(), a.to_vec()));
+fn spec(order: &Order, added: Option<(usize, &str)>, recorder: &Recorder<'_>) -> Spec {
+    let mut argv = order.argv.clone();
+    if let Some((position, word)) = added {
+        argv.insert(position.min(argv.len()), word.into());
+    }
+    let (program, args) = argv.split_first().map_or_else(Default::default, |(p, a)| (p.clone(), a.to_vec()));
     let began_us = u64::try_from(recorder.now().as_micros()).unwrap_or_default();
     Spec {
         args,
