@@ -57,8 +57,10 @@ pub(crate) enum Ending {
 const FILE: &str = "review.md";
 const CTRL_C: &[u8] = b"\x03";
 
-/// A tool that runs until it is killed, and its command line.
+/// A tool that runs until it is killed, and the command that waits for it. Opencode never hears of the end of a command that
+/// is killed itself.
 const TOOL: &str = "tail -f /dev/null";
+const COMMAND: &str = "tail -f /dev/null; echo ended";
 
 /// Brings the program to the ending, and compares what is said with what is true.
 pub(crate) fn play(program: Program, ending: Ending) {
@@ -106,7 +108,7 @@ fn act(program: Program, ending: Ending) -> Act {
         Ending::BrokenStream => Act::BreaksOff,
         Ending::OutputLimit => Act::IsTruncated,
         Ending::GarbledEvent => Act::Garbles,
-        Ending::ToolKilled => Act::Calls(TOOL),
+        Ending::ToolKilled => Act::Calls(COMMAND),
         Ending::Deadline
         | Ending::Silence
         | Ending::OperatorStop

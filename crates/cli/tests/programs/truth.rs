@@ -77,11 +77,12 @@ const fn unavailable_to(program: Program, ending: Ending) -> Truth {
     }
 }
 
-/// Gemini CLI and qwen-code say nothing about it; opencode and aider end as if the answer were whole.
+/// Gemini CLI and qwen-code say nothing about it, and opencode ends as if the answer were whole.
 const fn truncated(program: Program) -> Truth {
     match program {
-        Program::Codex | Program::Claude => truth("failed", "run.failed.exception", 1),
-        Program::Opencode | Program::Gemini | Program::Qwen | Program::Aider => COMPLETED,
+        Program::Codex | Program::Claude | Program::Aider => truth("failed", "run.failed.output_limit", 1),
+        Program::Opencode => truth("completed", "run.completed.truncated", 0),
+        Program::Gemini | Program::Qwen => COMPLETED,
     }
 }
 
@@ -89,7 +90,8 @@ const fn truncated(program: Program) -> Truth {
 const fn garbled(program: Program) -> Truth {
     match program {
         Program::Codex | Program::Claude | Program::Aider => COMPLETED,
-        Program::Opencode | Program::Gemini | Program::Qwen => truth("failed", "run.failed.exception", 1),
+        Program::Opencode => truth("failed", "run.failed.exception", 1),
+        Program::Gemini | Program::Qwen => unavailable(1),
     }
 }
 
@@ -105,17 +107,6 @@ pub(crate) const GAPS: &[(Program, Ending)] = &[
     (Program::Claude, Ending::CtrlC),
     (Program::Gemini, Ending::CtrlC),
     (Program::Aider, Ending::CtrlC),
-    (Program::Claude, Ending::OutputLimit),
-    (Program::Gemini, Ending::Unauthorized),
+    // It prints the provider's text without the status, so a refusal cannot be told from a failure.
     (Program::Gemini, Ending::WrongModel),
-    (Program::Gemini, Ending::RateLimited),
-    (Program::Gemini, Ending::ServerError),
-    (Program::Gemini, Ending::BrokenStream),
-    (Program::Qwen, Ending::Clean),
-    (Program::Qwen, Ending::Unauthorized),
-    (Program::Qwen, Ending::WrongModel),
-    (Program::Qwen, Ending::GarbledEvent),
-    (Program::Aider, Ending::Unauthorized),
-    (Program::Aider, Ending::WrongModel),
-    (Program::Opencode, Ending::ToolKilled),
 ];
