@@ -2,6 +2,7 @@
 
 mod agent;
 mod alone;
+mod attribution;
 mod checking;
 mod ending;
 mod last_words;

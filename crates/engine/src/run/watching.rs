@@ -10,20 +10,18 @@ use std::time::{Duration, Instant};
 
 use callboard_agents::{Reader, Signal, Summary};
 use callboard_kernel::{EntityId, Facts, Moment, Order, Transition, Value};
-use callboard_ledger::{Stored, Ticket};
+use callboard_ledger::Ticket;
 use callboard_supervisor::{
-    Answer, Caught, Cause, End, How, Notification, Observer, Received, Sender, StartError, StopCause,
-    StoppedBy, Stream, Timer, Wait, process,
+    Answer, Caught, Cause, End, How, Notification, Observer, Received, StartError, StopCause, StoppedBy,
+    Stream, Wait, process,
 };
 
 use super::agent::{Conditions, JUDGED_BY};
+use super::attribution::stop_word;
 use super::ending::Asked;
 use super::last_words::LastWords;
 use super::order::seconds;
 use super::recorder::Recorder;
-use crate::host::identity;
-use crate::read::{keeper, map};
-use crate::stop::{StopFor, wish};
 
 /// How soon it is written that the process is there. A command that ends before that costs one sync less.
 const BEGIN: Duration = Duration::from_millis(5);
@@ -38,15 +36,11 @@ const LEASE_RENEWAL: Duration = Duration::from_secs(20);
 const EXIT: Duration = Duration::from_millis(50);
 /// After how long a store that is not needed is let go.
 const REST: Duration = Duration::from_secs(1);
-/// The signals that a stop sends: HUP, INT, QUIT, KILL and TERM.
-const STOPS: [i32; 5] = [1, 2, 3, 9, 15];
-/// How long after the end of the run around it a run can have been ended with it.
-const TOGETHER: Duration = Duration::from_secs(5);
 /// How long the record that the run is suspended may delay that.
 const SUSPENDING: Duration = Duration::from_millis(300);
 
 pub(crate) struct Watching<'a, 'b> {
-    recorder: &'b mut Recorder<'a>,
+    pub(super) recorder: &'b mut Recorder<'a>,
     /// That the process is there, until it is written.
     begun: Option<(Instant, Transition)>,
     /// The process has not become the program yet, so it is not written that the run goes on.
@@ -54,7 +48,7 @@ pub(crate) struct Watching<'a, 'b> {
     /// Why it did not become the program.
     stillborn: Option<StartError>,
     /// The runs that this one is inside of, innermost first.
-    around: Vec<EntityId>,
+    pub(super) around: Vec<EntityId>,
     reader: Reader,
     /// The tool call that is waited for, and how many there were.
     open_tool: (Option<String>, u64),
@@ -80,9 +74,9 @@ pub(crate) struct Watching<'a, 'b> {
     /// Whose doing the end was, judged when it came: what is wished for later did not cause it.
     cause: Option<Cause>,
     /// Who asked for a stop, as it was recorded.
-    asked_by: Option<String>,
+    pub(super) asked_by: Option<String>,
     /// The signal that asked for a stop, and its sender.
-    signalled: Option<String>,
+    pub(super) signalled: Option<String>,
     last_words: LastWords,
     conditions: Conditions,
 }
@@ -256,73 +250,6 @@ impl<'a, 'b> Watching<'a, 'b> {
         let begun = self.begun.as_ref().map(|(at, _)| *at).filter(|_| !self.is_starting);
         [begun, changed, life, self.lease_due, self.rest_due, self.exit_due]
     }
-
-    /// Whose doing an end was. A stop reaches a whole tree at once, so the command may be gone before its supervisor
-    /// has heard of the stop: a signal that ends it while a stop is wished for, or while a run around it is being stopped,
-    /// is that stop, unless memory ran out.
-    fn attributed(&mut self, end: &End) -> Cause {
-        match (end.cause, end.how) {
-            (Cause::OfItself, How::Signaled { signal, .. })
-                if STOPS.contains(&signal) && end.oom != Some(true) =>
-            {
-                let cause = self.wished().or_else(|| self.stopped_around(end.stood_still));
-                cause.map_or(end.cause, Cause::Stopped)
-            }
-            _ => end.cause,
-        }
-    }
-
-    /// For whom somebody has asked this run to stop, if somebody has.
-    fn wished(&mut self) -> Option<StopCause> {
-        let id = self.recorder.id;
-        let stored = self.recorder.stored(id)?;
-        let (wanted, by) = wish(&stored.entity.facts)?;
-        self.asked_by = Some(by);
-        Some(match wanted {
-            StopFor::Operator => StopCause::Operator,
-            StopFor::Parent => StopCause::Parent,
-        })
-    }
-
-    /// Is a run around this one being stopped, or has one just ended?
-    fn stopped_around(&mut self, stood_still: Duration) -> Option<StopCause> {
-        let (now, window) = (self.recorder.now(), TOGETHER.max(stood_still));
-        let around = self.around.clone();
-        let stops = |stored: &Stored| match stored.entity.ended_at {
-            Some(at) => now.since(at) <= window,
-            None => wish(&stored.entity.facts).is_some() || map(&stored.entity.facts, "stopping").is_some(),
-        };
-        let found = around.into_iter().find(|id| self.recorder.stored(*id).as_ref().is_some_and(stops))?;
-        self.asked_by = Some(found.to_string());
-        Some(StopCause::Parent)
-    }
-
-    /// The run around this one on whose behalf a signal was sent: by its supervisor, or, where that is gone, by whoever of
-    /// our own program ends what it left behind.
-    fn sent_for(&mut self, sender: Sender) -> Option<EntityId> {
-        let Sender::Process { pid, .. } = sender else { return None };
-        let sent = |stored: &Stored| {
-            let facts = &stored.entity.facts;
-            let is_its_supervisor = keeper(facts).is_some_and(|keeper| {
-                // One that is gone by now has not been followed by another with its pid.
-                let same = |other: process::Identity| other.started_ticks == keeper.started_ticks;
-                keeper.pid == pid && sender.identity().is_none_or(same)
-            });
-            let is_over = || stored.entity.ended_at.is_some() || is_abandoned(facts);
-            is_its_supervisor || (sender.is_our_program() && is_over())
-        };
-        let around = self.around.clone();
-        around.into_iter().find(|id| self.recorder.stored(*id).as_ref().is_some_and(sent))
-    }
-
-    /// Who asked for the stop that has begun, as far as it is known.
-    fn stopped_for(&self, cause: Cause) -> Option<String> {
-        match cause {
-            Cause::Stopped(StopCause::Operator | StopCause::Parent) => self.asked_by.clone(),
-            Cause::Stopped(_) => self.signalled.clone(),
-            Cause::Timer { .. } | Cause::OfItself => None,
-        }
-    }
 }
 
 impl Observer for Watching<'_, '_> {
@@ -466,30 +393,6 @@ impl Observer for Watching<'_, '_> {
     }
 }
 
-/// The word for a stop, as it is recorded.
-const fn stop_word(cause: Cause) -> &'static str {
-    match cause {
-        Cause::Timer { timer, .. } => match timer {
-            Timer::Total => "deadline",
-            Timer::FirstOutput => "first_output",
-            Timer::Silence => "silence",
-            Timer::Waiting => "waiting",
-            Timer::Tool => "tool",
-        },
-        Cause::Stopped(cause) => match cause {
-            StopCause::Interrupt | StopCause::SentInterrupt => "sigint",
-            StopCause::Quit | StopCause::SentQuit => "sigquit",
-            StopCause::Hangup | StopCause::SentHangup => "sighup",
-            StopCause::Terminate => "sigterm",
-            StopCause::Operator => "operator",
-            StopCause::Parent => "parent",
-            StopCause::Budget => "budget",
-            StopCause::Shutdown => "shutdown",
-        },
-        Cause::OfItself => "none",
-    }
-}
-
 const fn stopped_by(by: StoppedBy) -> &'static str {
     match by {
         StoppedBy::Signal => "signal",
@@ -504,12 +407,6 @@ fn wait_for(mut ticket: Ticket, within: Duration) {
     while Pin::new(&mut ticket).poll(&mut context).is_pending() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(1));
     }
-}
-
-/// Is the supervisor of a run dead, so that whoever ends it now ends what was started inside of it?
-fn is_abandoned(facts: &Facts) -> bool {
-    let seen = keeper(facts).map(|keeper| process::look(&identity(&keeper)));
-    matches!(seen, Some(Ok(process::Sighting::Gone | process::Sighting::Zombie)))
 }
 
 /// Keeps since when a condition holds that is heard of again and again while it does.

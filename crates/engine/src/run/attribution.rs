@@ -1,0 +1,119 @@
+//! Whose doing the end of a run was: its own, a wish that is recorded, a run around it, or whoever sent a signal.
+//!
+//! Invariant: what happened decides, not who the parent is. A stop is blamed on a run around this one only if that run was
+//! being stopped, has just ended, or sent the signal itself.
+
+use std::time::Duration;
+
+use callboard_kernel::{EntityId, Facts};
+use callboard_ledger::Stored;
+use callboard_supervisor::{Cause, End, How, Sender, StopCause, Timer, process};
+
+use super::watching::Watching;
+use crate::host::identity;
+use crate::read::{keeper, map};
+use crate::stop::{StopFor, wish};
+
+/// How long after the end of the run around it a run can have been ended with it.
+const TOGETHER: Duration = Duration::from_secs(5);
+/// The signals that a stop sends: HUP, INT, QUIT, KILL and TERM.
+const STOPS: [i32; 5] = [1, 2, 3, 9, 15];
+
+impl Watching<'_, '_> {
+    /// Whose doing an end was. A stop reaches a whole tree at once, so the command may be gone before its supervisor
+    /// has heard of the stop: a signal that ends it while a stop is wished for, or while a run around it is being stopped,
+    /// is that stop, unless memory ran out.
+    pub(super) fn attributed(&mut self, end: &End) -> Cause {
+        match (end.cause, end.how) {
+            (Cause::OfItself, How::Signaled { signal, .. })
+                if STOPS.contains(&signal) && end.oom != Some(true) =>
+            {
+                let cause = self.wished().or_else(|| self.stopped_around(end.stood_still));
+                cause.map_or(end.cause, Cause::Stopped)
+            }
+            _ => end.cause,
+        }
+    }
+
+    /// For whom somebody has asked this run to stop, if somebody has.
+    pub(super) fn wished(&mut self) -> Option<StopCause> {
+        let id = self.recorder.id;
+        let stored = self.recorder.stored(id)?;
+        let (wanted, by) = wish(&stored.entity.facts)?;
+        self.asked_by = Some(by);
+        Some(match wanted {
+            StopFor::Operator => StopCause::Operator,
+            StopFor::Parent => StopCause::Parent,
+        })
+    }
+
+    /// Is a run around this one being stopped, or has one just ended?
+    pub(super) fn stopped_around(&mut self, stood_still: Duration) -> Option<StopCause> {
+        let (now, window) = (self.recorder.now(), TOGETHER.max(stood_still));
+        let around = self.around.clone();
+        let stops = |stored: &Stored| match stored.entity.ended_at {
+            Some(at) => now.since(at) <= window,
+            None => wish(&stored.entity.facts).is_some() || map(&stored.entity.facts, "stopping").is_some(),
+        };
+        let found = around.into_iter().find(|id| self.recorder.stored(*id).as_ref().is_some_and(stops))?;
+        self.asked_by = Some(found.to_string());
+        Some(StopCause::Parent)
+    }
+
+    /// The run around this one on whose behalf a signal was sent: by its supervisor, or, where that is gone, by whoever of
+    /// our own program ends what it left behind.
+    pub(super) fn sent_for(&mut self, sender: Sender) -> Option<EntityId> {
+        let Sender::Process { pid, .. } = sender else { return None };
+        let sent = |stored: &Stored| {
+            let facts = &stored.entity.facts;
+            let is_its_supervisor = keeper(facts).is_some_and(|keeper| {
+                // One that is gone by now has not been followed by another with its pid.
+                let same = |other: process::Identity| other.started_ticks == keeper.started_ticks;
+                keeper.pid == pid && sender.identity().is_none_or(same)
+            });
+            let is_over = || stored.entity.ended_at.is_some() || is_abandoned(facts);
+            is_its_supervisor || (sender.is_our_program() && is_over())
+        };
+        let around = self.around.clone();
+        around.into_iter().find(|id| self.recorder.stored(*id).as_ref().is_some_and(sent))
+    }
+
+    /// Who asked for the stop that has begun, as far as it is known.
+    pub(super) fn stopped_for(&self, cause: Cause) -> Option<String> {
+        match cause {
+            Cause::Stopped(StopCause::Operator | StopCause::Parent) => self.asked_by.clone(),
+            Cause::Stopped(_) => self.signalled.clone(),
+            Cause::Timer { .. } | Cause::OfItself => None,
+        }
+    }
+}
+
+/// The word for a stop, as it is recorded.
+pub(super) const fn stop_word(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Timer { timer, .. } => match timer {
+            Timer::Total => "deadline",
+            Timer::FirstOutput => "first_output",
+            Timer::Silence => "silence",
+            Timer::Waiting => "waiting",
+            Timer::Tool => "tool",
+        },
+        Cause::Stopped(cause) => match cause {
+            StopCause::Interrupt | StopCause::SentInterrupt => "sigint",
+            StopCause::Quit | StopCause::SentQuit => "sigquit",
+            StopCause::Hangup | StopCause::SentHangup => "sighup",
+            StopCause::Terminate => "sigterm",
+            StopCause::Operator => "operator",
+            StopCause::Parent => "parent",
+            StopCause::Budget => "budget",
+            StopCause::Shutdown => "shutdown",
+        },
+        Cause::OfItself => "none",
+    }
+}
+
+/// Is the supervisor of a run dead, so that whoever ends it now ends what was started inside of it?
+fn is_abandoned(facts: &Facts) -> bool {
+    let seen = keeper(facts).map(|keeper| process::look(&identity(&keeper)));
+    matches!(seen, Some(Ok(process::Sighting::Gone | process::Sighting::Zombie)))
+}
