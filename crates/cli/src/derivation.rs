@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use callboard_kernel::{
-    Axes, Chain, Confidence, Effective, Moment, NormalizedState, Source, StateReason, claim_severity,
+    Axes, Chain, Confidence, Effective, Moment, NormalizedState, Phase, Source, StateReason, claim_severity,
     normalize,
 };
 use callboard_lifecycle::claim::ClaimStatus;
@@ -205,6 +205,7 @@ impl Derived {
             kind: self.kind,
             lifecycle: state.lifecycle,
             outcome: state.outcome,
+            phase: state.phase.as_ref(),
             health: state.health,
             delivery: state.delivery,
             severity: state.severity,
@@ -229,6 +230,7 @@ struct Answer<'a> {
     kind: Option<Kind>,
     lifecycle: Option<Lifecycle>,
     outcome: Option<Outcome>,
+    phase: Option<&'a Phase>,
     health: Option<Health>,
     delivery: Option<Delivery>,
     severity: Severity,

@@ -14,6 +14,7 @@ use callboard_engine::{Clock, Host, Reaper};
 use callboard_ledger::{Ledger, ReadError};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix;
 use tokio::sync::{Semaphore, watch};
 
 use crate::access::{Doorman, KeyError, Keyring, Names, Refusals};
@@ -106,6 +107,8 @@ pub struct Server {
     address: SocketAddr,
     app: Shared,
     stop: watch::Sender<bool>,
+    /// TERM and INT, caught before anybody is told where the server listens.
+    signals: Option<[unix::Signal; 2]>,
     threads: Vec<JoinHandle<()>>,
     reap: Option<Duration>,
     /// Kept until it stops.
@@ -142,6 +145,7 @@ impl Server {
         let bound = runtime.block_on(TcpListener::bind(wanted));
         let listener = bound.map_err(|source| ServeError::Listen(wanted, source))?;
         let address = listener.local_addr().map_err(|source| ServeError::Listen(wanted, source))?;
+        let signals = runtime.block_on(async { stop_signals() });
         let left = Address::leave(&config.state_dir, address)?;
         let (stop, stopping) = watch::channel(false);
         let deaths = Arc::new(Deaths::new().map_err(ServeError::Threads)?);
@@ -178,7 +182,7 @@ impl Server {
             None => None,
         };
         threads.push(deaths::follow(Arc::clone(&app), reaper).map_err(ServeError::Threads)?);
-        Ok(Self { runtime, listener, address, app, stop, threads, reap: config.reap, left })
+        Ok(Self { runtime, listener, address, app, stop, signals, threads, reap: config.reap, left })
     }
 
     /// Where it listens.
@@ -203,9 +207,11 @@ impl Server {
 
     /// Serves until it is told to stop, by a signal or by its stopper.
     pub fn run(self) {
-        let Self { runtime, listener, app, stop, threads, reap, left, .. } = self;
+        let Self { runtime, listener, app, stop, signals, threads, reap, left, .. } = self;
         runtime.block_on(async {
-            tokio::spawn(stop_on_signal(stop));
+            if let Some(signals) = signals {
+                tokio::spawn(stop_on_signal(signals, stop));
+            }
             let reading = Arc::clone(&app);
             tokio::task::spawn_blocking(move || read_ahead(&reading));
             if let Some(every) = reap {
@@ -240,13 +246,13 @@ pub fn page(address: SocketAddr) -> String {
     }
 }
 
-async fn stop_on_signal(stop: watch::Sender<bool>) {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut term), Ok(mut interrupt)) =
-        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-    else {
-        return;
-    };
+fn stop_signals() -> Option<[unix::Signal; 2]> {
+    let caught = |kind| unix::signal(kind).ok();
+    Some([caught(unix::SignalKind::terminate())?, caught(unix::SignalKind::interrupt())?])
+}
+
+async fn stop_on_signal(signals: [unix::Signal; 2], stop: watch::Sender<bool>) {
+    let [mut term, mut interrupt] = signals;
     tokio::select! {
         _ = term.recv() => {}
         _ = interrupt.recv() => {}

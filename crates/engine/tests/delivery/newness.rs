@@ -13,23 +13,26 @@ const LAST_WEEK: Duration = Duration::from_secs(1_700_000_000);
 
 /// A file from last week.
 fn old(place: &Place, path: &str, bytes: &str) {
-    place.write(path, bytes).unwrap();
+    place.write(path, bytes).unwrap_or_else(|error| panic!("{error}"));
     date(place, path);
 }
 
 fn date(place: &Place, path: &str) {
-    let file = File::options().append(true).open(place.dir().join(path)).unwrap();
-    file.set_modified(SystemTime::UNIX_EPOCH + LAST_WEEK).unwrap();
+    let file =
+        File::options().append(true).open(place.dir().join(path)).unwrap_or_else(|error| panic!("{error}"));
+    file.set_modified(SystemTime::UNIX_EPOCH + LAST_WEEK).unwrap_or_else(|error| panic!("{error}"));
 }
 
 /// What is found after a run that does this, by an agreement that was kept in the ledger meanwhile.
 fn found(promise: &str, run: impl FnOnce(&Place)) -> (Delivery, Found, String) {
-    let place = Place::new().unwrap();
+    let place = Place::new().unwrap_or_else(|error| panic!("{error}"));
     old(&place, "out.md", "old words");
     old(&place, "d/a.json", "[1]");
     old(&place, "d/b.json", "[2]");
-    let agreement = place.agree_now(&format!("artifacts: [{{{promise}}}]")).unwrap();
-    let agreement = Agreement::restore(&agreement.snapshot().unwrap()).unwrap();
+    let agreement =
+        place.agree_now(&format!("artifacts: [{{{promise}}}]")).unwrap_or_else(|error| panic!("{error}"));
+    let agreement = Agreement::restore(&agreement.snapshot().unwrap_or_else(|error| panic!("{error}")))
+        .unwrap_or_else(|error| panic!("{error}"));
     run(&place);
     let found = looked(&agreement);
     let item = &found.items[0];
