@@ -41,6 +41,11 @@ impl Board {
         Ok(Self { program, store: store.to_owned(), mutant: plan.mutant.clone() })
     }
 
+    /// Where the program lies.
+    pub(crate) fn program(&self) -> &Path {
+        &self.program
+    }
+
     /// The program with these arguments, in an environment that names its store and nothing of ours.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);

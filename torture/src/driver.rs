@@ -23,6 +23,10 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
     /// The safeguard that is removed: in child processes, through the environment, if the torture has any.
     pub(crate) mutant: Option<String>,
+    /// The one group of situations to play, for a torture that has groups.
+    pub(crate) group: Option<String>,
+    /// How often everything is played, for a torture that repeats itself.
+    pub(crate) rounds: u64,
 }
 
 /// How many faults.
@@ -79,6 +83,7 @@ impl Tally {
 
 const USAGE: &str = "\
 Usage: cargo xtask torture <name>|all [--full|--small] [--seed N] [--mutant NAME]
+       cargo xtask torture truth [--group NAME] [--rounds N] [...]
        cargo xtask torture mutants [<name>]
        cargo xtask torture list";
 
@@ -171,7 +176,7 @@ fn report(torture: &Torture, plan: &Plan) -> Tally {
 const FAILURES_SHOWN: usize = 10;
 
 fn plan(arguments: &[String]) -> Result<Plan, ()> {
-    let mut plan = Plan { size: Size::Tenth, seed: SEED, mutant: None };
+    let mut plan = Plan { size: Size::Tenth, seed: SEED, mutant: None, group: None, rounds: 1 };
     let (mut full, mut small) = (false, false);
     let mut words = arguments.iter().map(String::as_str);
     while let Some(word) = words.next() {
@@ -179,6 +184,8 @@ fn plan(arguments: &[String]) -> Result<Plan, ()> {
             "--full" => full = true,
             "--small" => small = true,
             "--seed" => plan.seed = words.next().ok_or(())?.parse().map_err(|_| ())?,
+            "--group" => plan.group = Some(words.next().ok_or(())?.to_owned()),
+            "--rounds" => plan.rounds = words.next().ok_or(())?.parse().map_err(|_| ())?,
             "--mutant" => plan.mutant = Some(words.next().ok_or(())?.to_owned()),
             _ => return Err(()),
         }

@@ -42,6 +42,7 @@ mod sse;
 mod stage;
 mod tamper;
 mod trees;
+mod truth;
 mod vfs;
 mod wild;
 mod wire;

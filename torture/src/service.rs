@@ -58,6 +58,11 @@ impl Service {
         wire::ask(self.address, "GET", path, &bearer(&self.token), "")
     }
 
+    /// Its pid.
+    pub(crate) fn pid(&self) -> u32 {
+        self.server.id()
+    }
+
     /// Bytes of memory it holds.
     pub(crate) fn resident(&self) -> Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.server.id()))?;

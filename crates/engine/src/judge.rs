@@ -14,6 +14,7 @@ use callboard_lifecycle::show::ShowState;
 use callboard_lifecycle::team::TeamState;
 use callboard_lifecycle::{Kind, Lifecycle, PhaseName, ReasonCode, Words};
 
+use crate::mutant;
 use crate::read::{command, count, flag, keeper, map, moment, text, whole};
 use crate::run::checks_of;
 use crate::sight::{Look, Recorded, Sight};
@@ -90,6 +91,7 @@ impl Basis {
         match self {
             Self::Session(run) => {
                 (run.0.liveness, run.0.presence) = (look.liveness, look.presence);
+                forget_what_is_removed(&mut run.0);
                 Some(judge_session(&run.0, &thresholds, now))
             }
             Self::Schedule(facts) => Some(judge_schedule(facts, &thresholds, now)),
@@ -175,6 +177,16 @@ fn warning(entity: &Entity) -> Option<CompletedWith> {
         return Some(CompletedWith::Denied(tools));
     }
     has(const { ReasonCode::of("run.completed.truncated") }).then_some(CompletedWith::CutAnswer)
+}
+
+/// Leaves out what a judge without a safeguard would not know.
+fn forget_what_is_removed(run: &mut SessionFacts) {
+    if mutant::removed("pause_is_seen") {
+        (run.held, run.presence.command_hold, run.presence.supervisor_hold) = (None, None, None);
+    }
+    if mutant::removed("agents_conditions") {
+        (run.waits_for, run.limited_until, run.retrying, run.looping) = (None, None, None, None);
+    }
 }
 
 /// What holds its command, as its supervisor recorded it.

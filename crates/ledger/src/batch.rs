@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use callboard_kernel::{Axes, Context, Decision, EntityId, Event, EventType, Moment, Value, decide};
-use callboard_lifecycle::{Delivery, PolicyVersion, Severity, Words};
+use callboard_lifecycle::{Delivery, Health, PolicyVersion, ReasonCode, Severity, Words};
 
 use crate::error::{AppendError, Fault, ReadError};
 use crate::record::{Hash, Record};
@@ -132,6 +132,13 @@ impl Standing {
     }
 }
 
+/// Reasons that make an ended run degraded for whoever looks at it.
+const STAYS: [ReasonCode; 3] = [
+    ReasonCode::of("run.completed.denied"),
+    ReasonCode::of("run.completed.truncated"),
+    ReasonCode::of("run.health.kill_unconfirmed"),
+];
+
 impl Stored {
     /// Folds one more record in.
     pub(crate) fn take(&mut self, event: &Event, seq: u64, hash: Hash) -> Result<(), ReadError> {
@@ -144,10 +151,12 @@ impl Stored {
         Ok(())
     }
 
-    /// How urgent it is by what is stored; health is judged when somebody looks.
+    /// How urgent it is by what is stored; other health is judged when somebody looks.
     pub(crate) fn rank(&self) -> Severity {
         let delivery = self.text("delivery").and_then(|word| Delivery::parse(word).ok());
-        let axes = Axes { lifecycle: self.entity.state.lifecycle, outcome: None, health: None, delivery };
+        let health =
+            self.entity.reasons.iter().any(|reason| STAYS.contains(&reason.code)).then_some(Health::Degraded);
+        let axes = Axes { lifecycle: self.entity.state.lifecycle, outcome: None, health, delivery };
         axes.severity(PolicyVersion::V2, self.entity.reasons.first().map(|reason| reason.code)).0
     }
 

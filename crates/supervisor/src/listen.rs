@@ -47,7 +47,14 @@ impl Watch<'_> {
                 Stage::Lingering { .. } if self.doubt_until.is_some() && self.is_explained_by(cause) => {
                     self.explain(cause);
                 }
-                Stage::Free | Stage::Lingering { .. } => self.stop(Cause::Stopped(cause)),
+                Stage::Free => {
+                    self.stop(Cause::Stopped(cause));
+                    // It may have ended while the sender was looked up, by the very stop that reached us too.
+                    if self.is_explained_by(cause) {
+                        self.explain(cause);
+                    }
+                }
+                Stage::Lingering { .. } => self.stop(Cause::Stopped(cause)),
                 Stage::Polite { .. } | Stage::Parting { .. } => self.hurry(),
                 Stage::Killed { .. } | Stage::Over => {}
             }

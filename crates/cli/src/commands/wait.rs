@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use callboard_engine::{Host, Sight, evaluate};
+use callboard_engine::{Host, Sight, evaluate, mutant};
 use clap::Args;
 
 use crate::error::{Error, Exit};
@@ -54,7 +54,8 @@ impl WaitArgs {
             } else {
                 screen.print(&(closing::line(&view, &short.of(id)) + "\n"))?;
             }
-            exit = exit.and(closing::exit(&view));
+            let own = closing::exit(&view);
+            exit = if mutant::removed("first_failure_wins") { own } else { exit.and(own) };
         }
         Ok(if is_late { Exit::TIMED_OUT } else { exit })
     }

@@ -11,6 +11,7 @@ use callboard_supervisor::{Cause, End, How, Sender, StopCause, Timer, process};
 
 use super::watching::Watching;
 use crate::host::identity;
+use crate::mutant;
 use crate::read::{keeper, map};
 use crate::stop::{StopFor, wish};
 
@@ -49,6 +50,9 @@ impl Watching<'_, '_> {
 
     /// Is a run around this one being stopped, or has one just ended?
     pub(super) fn stopped_around(&mut self, stood_still: Duration) -> Option<StopCause> {
+        if mutant::removed("stop_of_the_parent") {
+            return None;
+        }
         let (now, window) = (self.recorder.now(), TOGETHER.max(stood_still));
         let around = self.around.clone();
         let stops = |stored: &Stored| match stored.entity.ended_at {
@@ -64,6 +68,9 @@ impl Watching<'_, '_> {
     /// our own program ends what it left behind.
     pub(super) fn sent_for(&mut self, sender: Sender) -> Option<EntityId> {
         let Sender::Process { pid, .. } = sender else { return None };
+        if mutant::removed("stop_of_the_parent") {
+            return None;
+        }
         let sent = |stored: &Stored| {
             let facts = &stored.entity.facts;
             let is_its_supervisor = keeper(facts).is_some_and(|keeper| {

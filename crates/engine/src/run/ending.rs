@@ -14,6 +14,7 @@ use callboard_lifecycle::session::{SessionState, SessionTrigger};
 use callboard_supervisor::{Cause, End, How, Passed, StopCause, Survivor, Timer};
 
 use crate::delivery::Effect;
+use crate::mutant;
 
 /// What a run's end is.
 #[derive(Debug)]
@@ -50,7 +51,8 @@ pub(crate) enum Delivered<'a> {
 
 /// Names the end of a run.
 pub(crate) fn ending(end: &End, asked: &Asked, verdict: &Verdict, delivery: Delivered<'_>) -> Ending {
-    let mut ending = match end.cause {
+    let cause = if mutant::removed("whose_doing") { Cause::OfItself } else { end.cause };
+    let mut ending = match cause {
         Cause::Timer { timer, configured, elapsed } => timed_out(timer, configured, elapsed),
         Cause::Stopped(cause) => stopped(cause, asked),
         Cause::OfItself => of_itself(end, asked, verdict, delivery),
@@ -65,8 +67,9 @@ pub(crate) fn ending(end: &End, asked: &Asked, verdict: &Verdict, delivery: Deli
             let children = format!("{kills} other processes of the run were killed because memory ran out");
             first.evidence.push(EvidenceRef::tool_result(children));
         }
-        if end.escaped > 0 {
-            let many = end.escaped;
+        // Those who could not be ended are told as left.
+        let many = end.escaped.saturating_sub(end.left);
+        if many > 0 {
             first.evidence.push(EvidenceRef::tool_result(format!(
                 "{many} of its processes outlived it and were ended"
             )));
@@ -181,7 +184,7 @@ const fn cancelled(code: ReasonCode, message: String) -> (SessionState, SessionT
 
 fn of_itself(end: &End, asked: &Asked, verdict: &Verdict, delivery: Delivered<'_>) -> Ending {
     match end.how {
-        _ if end.oom == Some(true) => failed(
+        _ if out_of_memory(end) => failed(
             const { ReasonCode::of("run.failed.oom") },
             "memory ran out, and the kernel killed it".to_owned(),
             code_of(end.how),
@@ -217,7 +220,7 @@ fn of_itself(end: &End, asked: &Asked, verdict: &Verdict, delivery: Delivered<'_
 
 /// An exit code of 0 is one claim; the agent's own account and the contract are two more.
 fn clean(passed: Passed, asked: &Asked, verdict: &Verdict, delivery: Delivered<'_>) -> Ending {
-    if verdict.is_clean() == Some(false) {
+    if verdict.is_clean() == Some(false) && !mutant::removed("agents_own_end") {
         let (code, message) = agents_own(verdict).unwrap_or_else(|| {
             let code = const { ReasonCode::of("run.failed.no_end_event") };
             (code, "it exited with 0 and its stream has no end".to_owned())
@@ -270,6 +273,7 @@ fn completed(verdict: &Verdict) -> Vec<StateReason> {
 }
 
 fn dirty(code: u8, verdict: &Verdict) -> Ending {
+    let code = if mutant::removed("wait_status") { 1 } else { code };
     let of_code = || (const { ReasonCode::of("run.failed.exit_nonzero") }, format!("exited with {code}"));
     let (reason, message) = agents_own(verdict).unwrap_or_else(of_code);
     failed(reason, message, code)
@@ -336,8 +340,17 @@ fn refused(passed: Passed) -> String {
 
 const SIGPIPE: i32 = 13;
 
+/// Was the command itself killed because memory ran out? What happened to another process of the run is no answer.
+fn out_of_memory(end: &End) -> bool {
+    let anybody = mutant::removed("oom_of_the_command") && end.oom_kills.is_some_and(|kills| kills > 0);
+    end.oom == Some(true) || anybody
+}
+
 /// What a shell would say of it.
 fn code_of(how: How) -> u8 {
+    if mutant::removed("wait_status") {
+        return 1;
+    }
     match how {
         How::Exited { code } => code,
         How::Signaled { signal, .. } => u8::try_from(128 + signal).unwrap_or(255),
@@ -350,7 +363,7 @@ const STOOD_STILL: Duration = Duration::from_millis(100);
 
 /// That not everybody is gone, and who is left.
 fn unconfirmed(end: &End) -> Option<StateReason> {
-    if end.left == 0 && end.how != How::Unconfirmed {
+    if (end.left == 0 && end.how != How::Unconfirmed) || mutant::removed("kill_is_confirmed") {
         return None;
     }
     let many = end.left.max(1);

@@ -29,6 +29,7 @@ use super::recorder::{Desk, RecordError, Recorder};
 use super::settings;
 use super::watching::Watching;
 use crate::delivery::{Agreement, Limits, Stopped, Verification, verify};
+use crate::mutant;
 use crate::notify::SECRET_VARIABLES;
 
 /// A run that has ended and is recorded so.
@@ -334,6 +335,7 @@ fn not_started(
     recorder: &mut Recorder<'_>,
 ) -> Result<Ended, RunError> {
     let code = match error {
+        _ if mutant::removed("why_not_started") => const { ReasonCode::of("run.failed.spawn") },
         StartError::NotFound { .. } => const { ReasonCode::of("run.failed.not_found") },
         StartError::Interpreter { .. } => const { ReasonCode::of("run.failed.interpreter") },
         StartError::NotExecutable { .. } => const { ReasonCode::of("run.failed.not_executable") },

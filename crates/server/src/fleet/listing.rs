@@ -179,7 +179,8 @@ impl Rest {
         filter: &Filter,
         into: &mut Listed,
     ) -> Result<(), ReadError> {
-        let also = |view: &View<'_>| !(self.is_calm && is_urgent(view.state.severity));
+        let also =
+            |view: &View<'_>, on_board: bool| !(self.is_calm && on_board && is_urgent(view.state.severity));
         let listed = pieces(ledger, sight, filter, self.limit, self.order, self.beyond, &also)?;
         (into.read, into.next) = (listed.read, listed.next);
         Ok(())
@@ -194,7 +195,7 @@ fn pieces(
     limit: usize,
     order: Sequence,
     beyond: Option<EntityId>,
-    also: &dyn Fn(&View<'_>) -> bool,
+    also: &dyn Fn(&View<'_>, bool) -> bool,
 ) -> Result<Listed, ReadError> {
     let (mut items, mut looked) = (Vec::new(), 0);
     let piece = if filter.is_plain() { limit + 1 } else { PIECE };
@@ -205,10 +206,11 @@ fn pieces(
         let (count, last) = (rows.len(), rows.last().map(|stored| stored.entity.state.id));
         for stored in rows {
             let id = stored.entity.state.id;
+            let on_board = stored.entity.ended_at.is_none() || stored.is_urgent();
             if filter.is_plain() || filter.takes_traits(&Traits::of(&stored)) {
                 let seen = Seen::of(ledger, stored, sight)?;
                 let view = seen.view();
-                if filter.takes(view.state.health, view.state.severity) && also(&view) {
+                if filter.takes(view.state.health, view.state.severity) && also(&view, on_board) {
                     items.push(seen);
                 }
             }

@@ -1,0 +1,75 @@
+//! The table: every group of situations, and the mutant that shows that its rows can fail.
+
+mod agents;
+mod artifacts;
+mod clocks;
+mod exits;
+mod hands;
+mod keys;
+mod memory;
+mod namespaces;
+mod nested;
+mod output;
+mod paused;
+mod signals;
+mod starts;
+mod still;
+mod stops;
+mod store;
+mod supervisors;
+mod talk;
+mod waits;
+
+use super::row::Row;
+
+/// Situations of one kind.
+pub(crate) struct Group {
+    pub(crate) name: &'static str,
+    /// Safeguards whose removal makes at least one of its rows fail.
+    pub(crate) mutants: &'static [&'static str],
+    pub(crate) rows: fn() -> Vec<Row>,
+}
+
+pub(crate) const GROUPS: &[Group] = &[
+    Group { name: "exits", mutants: &["wait_status"], rows: exits::rows },
+    Group { name: "signals", mutants: &["wait_status"], rows: signals::rows },
+    Group { name: "clocks", mutants: &["whose_doing"], rows: clocks::rows },
+    Group { name: "stops", mutants: &["whose_doing"], rows: stops::rows },
+    Group { name: "keys", mutants: &["whose_doing"], rows: keys::rows },
+    Group { name: "supervisors", mutants: &["see_the_dead"], rows: supervisors::rows },
+    Group { name: "still", mutants: &["gap_is_noticed"], rows: still::rows },
+    Group { name: "paused", mutants: &["pause_is_seen"], rows: paused::rows },
+    Group { name: "namespaces", mutants: &["namespaces"], rows: namespaces::rows },
+    Group { name: "nested", mutants: &["stop_of_the_parent"], rows: nested::rows },
+    Group { name: "waits", mutants: &["first_failure_wins"], rows: waits::rows },
+    Group { name: "agents", mutants: &["agents_own_end"], rows: agents::rows },
+    Group { name: "talk", mutants: &["agents_conditions"], rows: talk::rows },
+    Group { name: "hands", mutants: &["kill_is_confirmed"], rows: hands::rows },
+    Group { name: "starts", mutants: &["why_not_started"], rows: starts::rows },
+    Group { name: "artifacts", mutants: &["written_by_the_run"], rows: artifacts::rows },
+    Group { name: "memory", mutants: &["oom_of_the_command"], rows: memory::rows },
+    Group { name: "output", mutants: &["follow_reader"], rows: output::rows },
+];
+
+/// Groups in which a false word is still said; they are played only when they are named.
+pub(crate) const PENDING: &[Group] =
+    &[Group { name: "store", mutants: &["own_code_is_passed_on"], rows: store::rows }];
+
+/// Every mutant of every group, once.
+pub(crate) const MUTANTS: &[&str] = &[
+    "wait_status",
+    "whose_doing",
+    "see_the_dead",
+    "gap_is_noticed",
+    "pause_is_seen",
+    "namespaces",
+    "stop_of_the_parent",
+    "first_failure_wins",
+    "agents_own_end",
+    "agents_conditions",
+    "kill_is_confirmed",
+    "why_not_started",
+    "written_by_the_run",
+    "oom_of_the_command",
+    "follow_reader",
+];
