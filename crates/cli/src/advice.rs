@@ -3,7 +3,7 @@
 //! Invariant: a fault that is not named here still gets advice that helps. Deliberately absent: what went wrong, which
 //! the ledger says itself.
 
-use callboard_ledger::{ArchiveError, Fault, OpenError, ReadError};
+use callboard_ledger::{ArchiveError, BackupError, Fault, OpenError, ReadError};
 use callboard_server::{KeyError, ServeError};
 
 const BUSY: &str = "try again, or look for the program that holds it";
@@ -57,6 +57,24 @@ pub(crate) fn on_archiving(error: &ArchiveError) -> &'static str {
         "callboard store info lists the segments of this store"
     } else {
         "name a directory that can be written and has none of these files: --to DIR"
+    }
+}
+
+/// After a backup was not made or not restored.
+pub(crate) fn on_backing_up(error: &BackupError) -> &'static str {
+    match error {
+        BackupError::Occupied(_) => {
+            "name a file that does not exist yet; to restore, move the store, its .key, .segments, -wal and -shm away first"
+        }
+        BackupError::Held(_) => "stop callboard serve and the runs that use it, then restore again",
+        BackupError::Wal(_) => {
+            "callboard store check opens the store and copies them into it; or move the store, its -wal and -shm away \
+             together, then restore again"
+        }
+        BackupError::File { .. } => "name a place that can be written and has room",
+        BackupError::Open(cause) => on_opening(cause),
+        BackupError::Store(cause) => on_asking(cause),
+        BackupError::Segment(cause) => on_archiving(cause),
     }
 }
 

@@ -7,9 +7,9 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use callboard_engine::notify::SettingsError;
-use callboard_engine::{RecordError, RunError};
+use callboard_engine::{RecordError, RunError, Unrecorded};
 use callboard_kernel::{EntityId, Refusal};
-use callboard_ledger::{AppendError, ArchiveError, Fault, ImportError, OpenError, ReadError};
+use callboard_ledger::{AppendError, ArchiveError, BackupError, Fault, ImportError, OpenError, ReadError};
 use callboard_lifecycle::UnknownWord;
 use callboard_lifecycle::session::SessionState;
 use callboard_server::ServeError;
@@ -178,7 +178,7 @@ pub(crate) enum Error {
     /// A contract that cannot be kept to.
     #[error("the contract is not understood")]
     Contract(#[source] callboard_engine::delivery::Error),
-    /// A run that did not get to a recorded end.
+    /// A run that was not started.
     #[error(transparent)]
     Run(RunError),
     /// The process that should supervise in the background.
@@ -196,6 +196,9 @@ pub(crate) enum Error {
     /// Records that did not move to a file.
     #[error("nothing was archived")]
     Archive(#[source] ArchiveError),
+    /// A backup that was not made or not restored.
+    #[error("{}", of_backup(.0))]
+    Backup(#[source] BackupError),
     /// A server that did not start.
     #[error("the server is not started")]
     Serve(#[source] ServeError),
@@ -231,11 +234,12 @@ impl Error {
             Self::Ask(cause)
             | Self::Import(_, ImportError::Store(cause))
             | Self::Archive(ArchiveError::Store(cause))
+            | Self::Backup(BackupError::Store(cause))
                 if cause.is_busy() =>
             {
                 Exit::HELD
             }
-            Self::Append(Fault::Busy) => Exit::HELD,
+            Self::Append(Fault::Busy) | Self::Backup(BackupError::Held(_)) => Exit::HELD,
             Self::Run(RunError::NotRecorded(cause)) => match cause.as_ref() {
                 RecordError::Open(cause) if cause.is_busy() => Exit::HELD,
                 RecordError::Append(AppendError::Fault(Fault::Busy)) => Exit::HELD,
@@ -255,6 +259,7 @@ impl Error {
             | Self::Shim(_)
             | Self::Cwd(..)
             | Self::Archive(_)
+            | Self::Backup(_)
             | Self::Serve(_)
             | Self::Corrupt { .. } => Exit::FAILED,
         }
@@ -306,6 +311,7 @@ impl Error {
                 (told(cause), "nothing was changed; export it again where it comes from")
             }
             Self::Archive(cause) => return (told(cause), advice::on_archiving(cause).to_owned()),
+            Self::Backup(cause) => return (told(cause), advice::on_backing_up(cause).to_owned()),
             Self::Serve(cause) => return (told(cause), advice::on_serving(cause).to_owned()),
             Self::Read(cause) => (cause.to_string(), "give a file or a pipe on standard input"),
             Self::Write(cause) => (cause.to_string(), "look at where the output goes: is there space?"),
@@ -406,13 +412,43 @@ fn instead(refusal: &clap::Error) -> String {
     "callboard --help".to_owned()
 }
 
-/// Why a run did not get to a recorded end, and what to do.
-fn of_run(error: &RunError) -> (String, String) {
-    let record = |cause: &RecordError| match cause {
+/// What a backup was to do.
+const fn of_backup(error: &BackupError) -> &'static str {
+    match error {
+        BackupError::Held(_) | BackupError::Wal(_) => "the backup is not restored",
+        BackupError::Occupied(_) => "nothing is overwritten",
+        BackupError::File { .. } | BackupError::Open(_) | BackupError::Store(_) | BackupError::Segment(_) => {
+            "the backup is not complete"
+        }
+    }
+}
+
+/// Why something was not recorded, and what to do.
+fn of_record(error: &RecordError) -> (String, String) {
+    match error {
         RecordError::Open(cause) => (told(cause), advice::on_opening(cause).to_owned()),
         RecordError::Append(AppendError::Refused(refusal)) => (refusal.message.clone(), refusal.help.clone()),
         RecordError::Append(AppendError::Fault(fault)) => (told(fault), advice::on_writing(fault).to_owned()),
+    }
+}
+
+/// An end that is not in the store: why, and where it is. The run's own exit code is not touched by it.
+pub(crate) fn not_recorded(unrecorded: &Unrecorded) -> String {
+    let (because, instead) = of_record(&unrecorded.because);
+    let (lost, next) = match &unrecorded.kept {
+        Some(Ok(path)) => (
+            format!("its end is not recorded; it is kept in {}", path.display()),
+            format!("{instead}; the next callboard command that can write the store records it"),
+        ),
+        Some(Err(cause)) => (format!("its end is not recorded and could not be kept: {cause}"), instead),
+        None => ("its end is not recorded".to_owned(), instead),
     };
+    let line = |style, lead: &str, text: &str| format!("{} {text}\n", paint(style, lead));
+    line(ERROR, "error:", &lost) + &line(LEAD, "  because:", &because) + &line(LEAD, "  try:", &next)
+}
+
+/// Why a run was not started, and what to do.
+fn of_run(error: &RunError) -> (String, String) {
     match error {
         RunError::Dir(_, cause) => {
             (cause.to_string(), "name a store in a directory that can be written".to_owned())
@@ -420,7 +456,7 @@ fn of_run(error: &RunError) -> (String, String) {
         RunError::Identity(cause) => {
             (cause.to_string(), "mount /proc, which tells processes apart".to_owned())
         }
-        RunError::NotRecorded(cause) | RunError::Unwritten { source: cause, .. } => record(cause),
+        RunError::NotRecorded(cause) => of_record(cause),
     }
 }
 

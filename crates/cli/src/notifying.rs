@@ -24,7 +24,7 @@ pub(crate) fn after_end(view: &View<'_>, store: &Store, host: &Host, quiet: bool
     }
     let problem = match config::notifications() {
         Ok(settings) if !is_due(view, &settings, now) => return,
-        Ok(settings) => match store.open_quietly() {
+        Ok(settings) => match store.reopen_quietly() {
             Ok(ledger) => {
                 let notifier = Notifier { ledger: &ledger, settings: &settings, table: host, clock: &Real };
                 tell(&notifier, view.id)

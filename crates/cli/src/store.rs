@@ -47,12 +47,21 @@ impl Store {
     /// Opens it as the supervisor of a run does, which says itself what is wrong.
     pub(crate) fn open_quietly(&self) -> Result<Ledger, OpenError> {
         self.prepare();
+        self.open_with(Options::default())
+    }
+
+    /// The same for a store that was open before: if it is not there any more, none is made.
+    pub(crate) fn reopen_quietly(&self) -> Result<Ledger, OpenError> {
+        self.open_with(Options { create: false, ..Options::default() })
+    }
+
+    fn open_with(&self, options: Options) -> Result<Ledger, OpenError> {
         match self.place() {
-            Ok(Place::File(path)) => Ledger::open(&path, Options::default()),
+            Ok(Place::File(path)) => Ledger::open(&path, options),
             Ok(Place::Server(url)) => {
-                Ledger::connect(&url, Options { key_path: server_key().ok(), ..Options::default() })
+                Ledger::connect(&url, Options { key_path: server_key().ok(), ..options })
             }
-            Err(_) => Ledger::open(Path::new(""), Options::default()),
+            Err(_) => Ledger::open(Path::new(""), options),
         }
     }
 

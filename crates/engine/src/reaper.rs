@@ -20,7 +20,7 @@ use crate::delivery::{Agreement, Limits, Verification, verify};
 use crate::mutant;
 use crate::read::{keeper, map, moment, text};
 use crate::read_end::ReadExit;
-use crate::run::{Supervised, checks_of, delivered};
+use crate::run::{KeptEnd, Supervised, checks_of, delivered, find_kept_end};
 use crate::sight::{ProcessTable, Sight};
 use crate::view::{View, evaluate};
 
@@ -133,6 +133,16 @@ impl Reaper<'_> {
             Ok(finding) => finding,
             Err(alive) => return Ok(done(Act::LeftAlone, alive, 0)),
         };
+        let finding = match find_kept_end(stored) {
+            Ok(Some(kept)) => {
+                let because = format!("its supervisor kept its end in {}", kept.path.display());
+                return self.record_kept(stored, kept, |act, told: Option<String>| {
+                    done(act, told.unwrap_or_else(|| because.clone()), 0)
+                });
+            }
+            Ok(None) => finding,
+            Err(ignored) => Finding { shown: format!("{}; {ignored}", finding.shown), ..finding },
+        };
         if self.dry_run {
             return Ok(done(Act::WouldEnd, finding.message, 0));
         }
@@ -149,6 +159,25 @@ impl Reaper<'_> {
                 self.again(stored, |because| done(Act::LeftAlone, because, ended.0))
             }
             Err(AppendError::Refused(refusal)) => Ok(done(Act::LeftAlone, refusal.message, ended.0)),
+            Err(AppendError::Fault(fault)) => Err(ReapError::Write(fault)),
+        }
+    }
+
+    /// Records the end that the supervisor kept, instead of one of the reaper's own.
+    fn record_kept(
+        &self,
+        stored: &Stored,
+        kept: KeptEnd,
+        done: impl Fn(Act, Option<String>) -> Reaped,
+    ) -> Result<Reaped, ReapError> {
+        if self.dry_run {
+            return Ok(done(Act::WouldEnd, None));
+        }
+        match kept.record(self.ledger, stored) {
+            Ok(()) => Ok(done(Act::Ended, None)),
+            Err(AppendError::Refused(refusal)) => {
+                self.again(stored, |_| done(Act::LeftAlone, Some(refusal.message.clone())))
+            }
             Err(AppendError::Fault(fault)) => Err(ReapError::Write(fault)),
         }
     }

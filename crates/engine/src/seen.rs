@@ -2,12 +2,15 @@
 //!
 //! Invariant: an end is never taken for a death. A supervisor records the end of its run and then goes; whoever read the
 //! ledger before and finds the supervisor gone afterwards reads again, and nothing is judged by a second look that might
-//! see something else. Deliberately absent: judging, which the view does.
+//! see something else. An end that a supervisor could not record and kept beside the output is recorded by whoever sees that
+//! the supervisor is gone. Deliberately absent: judging, which the view does.
 
+use callboard_kernel::EntityId;
 use callboard_kernel::health::Liveness;
 use callboard_ledger::{Ledger, ReadError, Stored};
 
 use crate::case::Case;
+use crate::run::find_kept_end;
 use crate::sight::{Look, Sight};
 use crate::view::{View, evaluate_as};
 
@@ -26,8 +29,8 @@ impl Seen {
         if look.liveness != Liveness::Dead || stored.entity.ended_at.is_some() {
             return Ok(Self { stored, look });
         }
-        let again = ledger.entity(stored.entity.state.id)?;
-        Ok(Self { stored: again.unwrap_or(stored), look })
+        let again = read_again(ledger, stored.entity.state.id)?.unwrap_or(stored);
+        Ok(Self { stored: again, look })
     }
 
     /// The same for many.
@@ -39,4 +42,17 @@ impl Seen {
     pub fn view(&self) -> View<'_> {
         evaluate_as(&self.stored, self.look)
     }
+}
+
+/// Reads a run again whose supervisor is gone, after recording the end that the supervisor kept, if there is one. If the
+/// store still cannot be written, the next one who looks tries again.
+pub fn read_again(ledger: &Ledger, id: EntityId) -> Result<Option<Stored>, ReadError> {
+    let Some(stored) = ledger.entity(id)? else { return Ok(None) };
+    if stored.entity.ended_at.is_none()
+        && let Ok(Some(kept)) = find_kept_end(&stored)
+        && kept.record(ledger, &stored).is_ok()
+    {
+        return ledger.entity(id);
+    }
+    Ok(Some(stored))
 }

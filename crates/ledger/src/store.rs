@@ -65,7 +65,8 @@ pub struct Stored {
 
 impl Stored {
     /// An entity without a record.
-    pub(crate) const fn unborn(id: EntityId) -> Self {
+    #[must_use]
+    pub const fn unborn(id: EntityId) -> Self {
         Self { entity: Entity::unborn(id), state_seq: 0, last_seq: 0, head: Hash::GENESIS }
     }
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use callboard_agents::{Program, detect};
 use callboard_engine::delivery::{Agreement, Contract};
 use callboard_engine::{
-    Desk, Host, RunError, RunOrder, Sight, agree, discard, evaluate, keep_private, perform, sign,
+    Desk, Ended, Host, RunError, RunOrder, Sight, agree, discard, evaluate, keep_private, perform, sign,
 };
 use callboard_kernel::EntityId;
 use callboard_lifecycle::Kind;
@@ -24,11 +24,12 @@ use crate::clock::Real;
 use crate::commands::heartbeat::own_run;
 use crate::error::{Error, Exit};
 use crate::ids::{self, Short};
+use crate::report::Report;
 use crate::screen::Screen;
 use crate::store::Store;
 use crate::when::span;
 use crate::word::{Misread, Reading, pair};
-use crate::{clock, closing, detaching, notifying};
+use crate::{clock, closing, detaching, error, notifying};
 
 /// Run a command under supervision and record how it ends.
 ///
@@ -149,6 +150,34 @@ impl RunArgs {
             Some(given) => detaching::become_shim(given)?,
             None => ids::new(Kind::Session, clock::now()),
         };
+        let report = self.report.as_deref().map(Report::open).transpose()?;
+        let (ended, is_let_go) = match self.perform(store, id) {
+            Ok(performed) => performed,
+            Err(error) => {
+                report.into_iter().for_each(Report::discard);
+                return Err(error);
+            }
+        };
+        let host = Host::this();
+        let view = evaluate(&ended.stored, &Sight::present(clock::now(), &host));
+        if !self.quiet && !is_let_go {
+            let line = closing::line(&view, &Short::among([id].into_iter()).of(id));
+            // Nobody to tell is no failure of the run.
+            drop(writeln!(anstream::stderr(), "{line}"));
+        }
+        // From here on nothing changes the exit code, which is the run's.
+        if let Some(unrecorded) = &ended.unrecorded {
+            error::tell(&error::not_recorded(unrecorded));
+        }
+        if let Some(Err(error)) = report.map(|report| report.write(&view)) {
+            error.tell();
+        }
+        notifying::after_end(&view, store, &host, self.quiet);
+        Ok(Exit::of_run(ended.exit_code))
+    }
+
+    /// Performs the run; tells whether whoever started it was let go.
+    fn perform(&self, store: &Store, id: EntityId) -> Result<(Ended, bool), Error> {
         let dir = store.runs()?.join(id.to_string());
         // Who makes it is said in it first, so that it is known whose it was if this process dies before its first record.
         sign(&dir).map_err(|source| Error::File(dir.clone(), source))?;
@@ -156,8 +185,8 @@ impl RunArgs {
         let order = order.inspect_err(|_| {
             discard(&dir);
         })?;
-        let open = || store.open_quietly();
-        let desk = Desk { open: &open, clock: &Real, is_shared: store.is_shared()? };
+        let (open, reopen) = (|| store.open_quietly(), || store.reopen_quietly());
+        let desk = Desk { open: &open, reopen: &reopen, clock: &Real, is_shared: store.is_shared()? };
         let mut is_let_go = false;
         let mut started = |id: EntityId| {
             if self.shim_of.is_some() {
@@ -171,18 +200,7 @@ impl RunArgs {
             }
             Error::Run(error)
         })?;
-        let host = Host::this();
-        let view = evaluate(&ended.stored, &Sight::present(clock::now(), &host));
-        if let Some(path) = &self.report {
-            write_report(path, &view)?;
-        }
-        if !self.quiet && !is_let_go {
-            let line = closing::line(&view, &Short::among([id].into_iter()).of(id));
-            // Nobody to tell is no failure of the run.
-            drop(writeln!(anstream::stderr(), "{line}"));
-        }
-        notifying::after_end(&view, store, &host, self.quiet);
-        Ok(Exit::of_run(ended.exit_code))
+        Ok((ended, is_let_go))
     }
 
     /// The same command line without what only whoever typed it wanted.
@@ -343,12 +361,6 @@ impl RunArgs {
 
 /// Where the words of a run's command line are kept.
 pub(crate) const WORDS: &str = "words";
-
-fn write_report(path: &Path, view: &callboard_engine::View<'_>) -> Result<(), Error> {
-    let mut text = serde_json::to_vec_pretty(view).map_err(|error| Error::Write(error.into()))?;
-    text.push(b'\n');
-    std::fs::write(path, text).map_err(|source| Error::File(path.to_owned(), source))
-}
 
 #[cfg(test)]
 mod tests {

@@ -3,10 +3,11 @@
 //! Invariant: upkeep never changes a record, and never makes a store that is not there. Deliberately absent: deleting
 //! records; old ones can move to a file.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use callboard_kernel::Moment;
-use callboard_ledger::{Archived, Info, Ledger, ReadError, Report, Segment};
+use callboard_ledger::{Archived, BackupError, Info, Ledger, ReadError, Report, Segment};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
@@ -34,7 +35,10 @@ enum StoreCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Copy the store as it is at this moment, while others write.
+    /// Copy the store as it is at this moment, while others write, with its key and its archived segments.
+    ///
+    /// The key is copied to FILE.key and the segments to FILE.segments, so that the copy is a whole store: it can be read with
+    /// --store FILE, and `store restore FILE` puts it in the place of one that was lost. Keep it as private as the store.
     Backup {
         /// The file to write, which must not exist.
         #[arg(value_name = "FILE")]
@@ -57,9 +61,14 @@ enum StoreCommand {
     /// What is moved ends at the newest checkpoint at or before the place that is named. The file is part of the store
     /// from then on: whatever needs old records reads it. Lists, states and idempotency keys need only the store.
     Archive(ArchiveArgs),
-    /// Say where an archived segment lies, after it was moved or fetched from somewhere else.
+    /// Make the store of a backup, or say where an archived segment lies.
+    ///
+    /// A backup is laid only where no store is: it is refused while a process has the store open, and while a database, a key
+    /// or a WAL lies there, which may hold records that the backup does not. Move those away together first. The store
+    /// is verified afterwards. A segment that was moved or fetched from somewhere else must be one that was archived from
+    /// this store.
     Restore {
-        /// The file, which must be one that was archived from this store.
+        /// What `store backup` wrote, or a file that `store archive` wrote.
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
@@ -103,11 +112,16 @@ struct Checked<'a> {
 impl StoreArgs {
     /// Does what was asked.
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
+        if let StoreCommand::Restore { file } = &self.command
+            && is_database(file)
+        {
+            return restore_backup(screen, store, file);
+        }
         let ledger = store.open_existing()?;
         match &self.command {
             StoreCommand::Info { json } => info(screen, &ledger, *json)?,
             StoreCommand::Backup { file } => {
-                backup(&ledger, file)?;
+                backup(&ledger, store, file)?;
                 screen.print(&format!("{}\n", file.display()))?;
             }
             StoreCommand::Check { json } => return check(screen, &ledger, *json),
@@ -160,19 +174,54 @@ impl ArchiveArgs {
     }
 }
 
-fn backup(ledger: &Ledger, file: &Path) -> Result<(), Error> {
-    if file.exists() {
-        return Err(Error::Occupied(file.to_owned()));
-    }
-    ledger.backup(file).map_err(|error| {
+fn backup(ledger: &Ledger, store: &Store, file: &Path) -> Result<(), Error> {
+    let done = ledger.back_up(&store.key()?, file);
+    if !matches!(done, Ok(()) | Err(BackupError::Occupied(_))) {
         // Half a copy is no backup.
-        drop(std::fs::remove_file(file));
-        if error.is_busy() || matches!(error, ReadError::Unsupported { .. }) {
+        for path in [file.to_owned(), beside(file, ".key")] {
+            std::fs::remove_file(path).ok();
+        }
+        std::fs::remove_dir_all(beside(file, ".segments")).ok();
+    }
+    done.map_err(|error| match error {
+        BackupError::Occupied(path) => Error::Occupied(path),
+        BackupError::File { path, source } => Error::File(path, source),
+        BackupError::Store(error) if error.is_busy() || matches!(error, ReadError::Unsupported { .. }) => {
             Error::Ask(error)
-        } else {
-            Error::File(file.to_owned(), std::io::Error::other(told(&error)))
+        }
+        BackupError::Store(error) => Error::File(file.to_owned(), std::io::Error::other(told(&error))),
+        BackupError::Held(_) | BackupError::Wal(_) | BackupError::Open(_) | BackupError::Segment(_) => {
+            Error::Backup(error)
         }
     })
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// Is it a database, and not a segment, which is lines of text?
+fn is_database(file: &Path) -> bool {
+    let mut magic = [0; 16];
+    let read = std::fs::File::open(file).and_then(|mut file| file.read_exact(&mut magic));
+    read.is_ok() && magic == *b"SQLite format 3\0"
+}
+
+fn restore_backup(screen: &Screen, store: &Store, file: &Path) -> Result<Exit, Error> {
+    let Some(path) = store.file()? else {
+        return Err(Error::Ask(ReadError::Unsupported {
+            what: "being restored from a file",
+            instead: "pg_restore brings back what pg_dump wrote",
+        }));
+    };
+    callboard_ledger::restore(file, &path).map_err(Error::Backup)?;
+    let ledger = store.open_existing()?;
+    let report = ledger.verify().map_err(Error::Ask)?;
+    let told = format!("{} is restored from {}\n", path.display(), file.display());
+    screen.print(&(told + &verify::text(screen, &report)))?;
+    Ok(if report.ok { Exit::DONE } else { Exit::FAILED })
 }
 
 fn info(screen: &Screen, ledger: &Ledger, json: bool) -> Result<(), Error> {

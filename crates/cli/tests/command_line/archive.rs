@@ -162,3 +162,40 @@ fn only_a_signed_part_of_a_sound_log_is_archived_and_a_shell_cannot_take_the_res
     let ran = shelf.run(&["store", "archive", "--until", "600", "--to", to]);
     assert!(ran.code == Some(1) && ran.stderr.contains("the log does not hold"), "{}", ran.stderr);
 }
+
+#[test]
+fn a_backup_holds_the_key_and_the_segments_and_becomes_a_store_again_only_where_none_is() {
+    let shelf = long();
+    archive(&shelf, "300");
+    let (before, key) = (answers(&shelf), std::fs::read(shelf.file("store.db.key")).unwrap());
+    let backup = shelf.file("backup.db");
+    shelf.well(&["store", "backup", text(&backup)]);
+    assert!(!shelf.file("backup.db.lock").exists(), "a backup looks as if it were open");
+
+    let fresh = Shelf::empty();
+    let restore = ["store", "restore", text(&backup)];
+    std::fs::write(fresh.file("store.db-wal"), "records").unwrap();
+    let ran = fresh.run(&restore);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(ran.stderr.contains("holds records that are not in its database"), "{}", ran.stderr);
+    std::fs::remove_file(fresh.file("store.db-wal")).unwrap();
+
+    // What it was made from may be gone.
+    std::fs::remove_dir_all(shelf.file("old")).unwrap();
+    let told = fresh.well(&restore);
+    assert!(told.contains("is restored from"), "{told}");
+    assert_eq!(answers(&fresh), before);
+    assert_eq!(fresh.json(&["verify", "--json"])["ok"], true);
+    assert_eq!(std::fs::read(fresh.file("store.db.key")).unwrap(), key);
+    assert_eq!(fresh.json(&["store", "info", "--json"])["keys"].as_array().map(Vec::len), Some(1));
+
+    let ran = fresh.run(&restore);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stderr.contains("store.db is there already"), "{}", ran.stderr);
+    let ledger = fresh.ledger();
+    let ran = fresh.run(&restore);
+    assert_eq!(ran.code, Some(5), "{}", ran.stderr);
+    assert!(ran.stderr.contains("another process has the store"), "{}", ran.stderr);
+    drop(ledger);
+    assert_eq!(answers(&fresh), before);
+}

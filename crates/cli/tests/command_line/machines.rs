@@ -100,7 +100,7 @@ fn what_is_piped_is_whole() {
     let session = callboard(&["machines", "session"]).well();
     assert!(
         session.lines().any(|line| line.starts_with(
-            "running  failed     contract_broken   supervisor          run.failed.missing_artifact, run.f"
+            "running  failed     contract_broken   system, supervisor  run.failed.missing_artifact, run.f"
         )),
         "{session}"
     );

@@ -38,5 +38,6 @@ mod starting;
 mod streams;
 mod terminal;
 mod unconfirmed;
+mod unwritable;
 mod vantage;
 mod waits;

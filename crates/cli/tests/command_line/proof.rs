@@ -75,6 +75,7 @@ fn checkpoints_are_taken_from_the_keys_of_the_store_or_from_the_one_that_is_name
     // Without its key file a copy signs with a key of its own, and says so.
     let copy = shelf.file("copy.db");
     shelf.well(&["store", "backup", text(&copy)]);
+    std::fs::remove_file(shelf.file("copy.db.key")).unwrap();
     shelf.well(&["create", "session", "--store", text(&copy)]);
     let keys = shelf.json(&["store", "info", "--json", "--store", text(&copy)])["keys"].clone();
     assert_eq!((keys.as_array().unwrap().len(), keys[0].as_str().unwrap()), (2, key));

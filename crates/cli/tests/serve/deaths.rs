@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use callboard_engine::Clock;
 use callboard_kernel::{EntityId, Moment};
@@ -189,6 +189,28 @@ fn a_supervisor_that_died_while_nobody_served_is_told_when_somebody_does() {
     let server = Within::start_in(dir, None);
     let (name, look) = server.listen("/events").next().unwrap();
     assert_eq!((name.as_str(), &look["id"]), ("look", &Value::from(id)));
+}
+
+#[test]
+fn an_end_that_its_supervisor_could_not_record_is_told_as_an_end_though_nobody_reaps() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, away, gate) = (dir.path().join("s.db"), dir.path().join("away.db"), dir.path().join("gate"));
+    let script = "until [ -e gate ]; do sleep 0.02; done; exit 3";
+    let id = say(dir.path(), &["run", "--detach", "--", "sh", "-c", script]);
+    let view: Value = sure(serde_json::from_str(&say(dir.path(), &["inspect", &id, "--json"])));
+    let stat = format!("/proc/{}/stat", view["facts"]["supervisor"]["pid"]);
+    sure(std::fs::rename(&store, &away));
+    sure(std::fs::write(&gate, ""));
+    let until = Instant::now() + Duration::from_secs(60);
+    while std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
+        assert!(Instant::now() < until, "its supervisor does not end");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    sure(std::fs::rename(&away, &store));
+    let server = Within::start_in(dir, None);
+    let listed = server.get("/entities?ended=true");
+    let state = &listed["items"][0]["state"];
+    assert_eq!((&state["lifecycle"], &state["health"]), (&"failed".into(), &"ok".into()), "{listed}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod alone;
 mod attribution;
 mod checking;
 mod ending;
+mod kept_end;
 mod last_words;
 mod order;
 mod perform;
@@ -13,8 +14,9 @@ mod settings;
 mod watching;
 
 pub(crate) use checking::{Supervised, checks_of};
+pub(crate) use kept_end::{KeptEnd, find as find_kept_end};
 pub(crate) use order::whereabouts;
 pub use order::{Order, agree};
 pub(crate) use perform::delivered;
 pub use perform::{Ended, RunError, perform};
-pub use recorder::{Clock, Desk, RecordError};
+pub use recorder::{Clock, Desk, RecordError, Unrecorded};

@@ -1,7 +1,8 @@
 //! One run from before its start to after its last process is gone.
 //!
 //! Invariant: it is recorded before anything is started, and it ends in exactly one terminal state. If its end cannot be
-//! written, the caller is told what it was; if this process dies, the reaper writes what it finds. Deliberately absent:
+//! recorded, it is kept beside the output, and the caller is told so with the exit code that the end has; if this process
+//! dies, the reaper writes what it finds. Deliberately absent:
 //! how processes are started and ended (supervisor) and what their end is called (`ending`).
 
 use std::cell::RefCell;
@@ -10,9 +11,9 @@ use std::path::PathBuf;
 
 use callboard_agents::{Launch, Reader, Summary, verdict};
 use callboard_kernel::{
-    Create, EntityId, EvidenceRef, Facts, Moment, Order as Ask, RefusalCode, StateReason, Transition, Value,
+    Create, EntityId, EvidenceRef, Facts, Moment, Order as Ask, StateReason, Transition, Value,
 };
-use callboard_ledger::{AppendError, Stored};
+use callboard_ledger::Stored;
 use callboard_lifecycle::session::{SessionState, SessionTrigger};
 use callboard_lifecycle::{Delivery, ReasonCode, Words};
 use callboard_supervisor::{
@@ -25,23 +26,25 @@ use super::checking::{Owner, Supervised, checks_of};
 use super::ending::{Asked, Delivered, Ending, ending};
 use super::last_words::LastWords;
 use super::order::{Order, process as process_facts, promised, seconds};
-use super::recorder::{Desk, RecordError, Recorder};
+use super::recorder::{Desk, RecordError, Recorder, Unrecorded};
 use super::settings;
 use super::watching::Watching;
 use crate::delivery::{Agreement, Limits, Stopped, Verification, verify};
 use crate::mutant;
 use crate::notify::SECRET_VARIABLES;
 
-/// A run that has ended and is recorded so.
+/// A run that has ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// What is recorded.
+    /// What is recorded, or would be if the store could be written.
     pub stored: Stored,
     /// What a shell is told.
     pub exit_code: u8,
+    /// Why its end is not in the store, if it is not.
+    pub unrecorded: Option<Unrecorded>,
 }
 
-/// Why a run did not get to a recorded end.
+/// Why a run was not started.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The place for its output.
@@ -53,26 +56,16 @@ pub enum RunError {
     /// Nothing was started, because nothing could be recorded.
     #[error("nothing was started")]
     NotRecorded(#[source] Box<RecordError>),
-    /// It ended, and that could not be written.
-    #[error("{id} ended as {ended} and that could not be recorded")]
-    Unwritten {
-        /// The run.
-        id: EntityId,
-        /// How it ended.
-        ended: String,
-        /// What went wrong.
-        #[source]
-        source: Box<RecordError>,
-    },
 }
 
 /// Runs it; `started` is called when its process is there and recorded.
 pub fn perform(order: Order, desk: Desk<'_>, started: &mut dyn FnMut(EntityId)) -> Result<Ended, RunError> {
     let this = process::this().map_err(RunError::Identity)?;
-    let mut recorder = Recorder::new(desk, order.id, &this, order.cause.clone());
+    let mut recorder = Recorder::new(desk, order.id, &order.dir, &this, order.cause.clone());
     let signals = Signals::take().map_err(RunError::Identity)?;
     let added = alone::argument(&order.argv);
     let mut data = order.facts(&this);
+    data.merge(&recorder.end_key());
     if let Some((_, word)) = added {
         data.set("added_arguments", Value::List(vec![Value::Text(word.to_owned())]));
     }
@@ -82,6 +75,7 @@ pub fn perform(order: Order, desk: Desk<'_>, started: &mut dyn FnMut(EntityId)) 
     // Everything but the child is made while the record is synced; the child is started after it.
     let prepared = prepare(spec(&order, added, &recorder));
     recorder.wait(recorded).map_err(unrecorded)?;
+    recorder.reserve();
     match prepared.and_then(Prepared::start) {
         Ok(running) => {
             let mut begun = Some(begun(&running));
@@ -371,28 +365,24 @@ fn conclude(
     data.set("shell_code", i64::from(exit_code));
     let told = reasons.first().map_or_else(String::new, |reason| reason.message.clone());
     let later = later_end(to, &told, &reasons, &data);
-    let move_ = Transition { to: Some(to.into()), trigger: Some(trigger.into()), reasons, data };
-    let unwritten = |source| RunError::Unwritten {
-        id: order.id,
-        ended: format!("{to} ({told})"),
-        source: Box::new(source),
-    };
-    let stored = match recorder.end(&Ask::Transition(move_)) {
-        Ok(_) => recorder.ended(),
+    let end =
+        Ask::Transition(Transition { to: Some(to.into()), trigger: Some(trigger.into()), reasons, data });
+    let mut unrecorded = recorder.end(&end).err();
+    let mut stored = if unrecorded.is_none() { recorder.ended() } else { None };
+    if unrecorded.as_ref().is_some_and(Unrecorded::is_ended_already) {
         // Somebody has ended it in the log already. What was read must not be lost.
-        Err(RecordError::Append(AppendError::Refused(refusal))) if refusal.code == RefusalCode::Ended => {
-            let recorded = recorder.observe(later).map(|ticket| recorder.wait(ticket));
-            match recorded {
-                Some(Ok(())) => recorder.stored(order.id),
-                Some(Err(error)) => return Err(unwritten(error)),
-                None => None,
+        match recorder.observe(later).map(|ticket| recorder.wait(ticket)) {
+            Some(Ok(())) => {
+                stored = recorder.stored(order.id);
+                unrecorded = None;
             }
+            Some(Err(because)) => unrecorded = Some(Unrecorded { because, kept: None }),
+            None => {}
         }
-        Err(error) => return Err(unwritten(error)),
-    };
-    let missing = || RecordError::Append(AppendError::Fault(callboard_ledger::Fault::Closed));
-    let stored = stored.ok_or_else(|| unwritten(missing()))?;
-    Ok(Ended { stored, exit_code })
+    }
+    // What a shell is told does not depend on the store.
+    let stored = stored.or_else(|| recorder.imagined(&end)).unwrap_or_else(|| Stored::unborn(order.id));
+    Ok(Ended { stored, exit_code, unrecorded })
 }
 
 /// How the command ended, for a run that was ended in the log before.

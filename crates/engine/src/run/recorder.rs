@@ -1,17 +1,25 @@
 //! What a run writes down, and when: through a ledger that is open only while there is something to write.
 //!
-//! Invariant: an end is written if the store can be written at all within the patience; what cannot be is told to the
-//! caller, never dropped silently. A supervisor that only waits keeps no store open, because hundreds may wait.
+//! Invariant: an end is recorded, or kept beside the output for whoever can record it later, and the caller is told which;
+//! nobody waits long for a store that fails. A store that is not there any more is not made anew. A supervisor that only
+//! waits keeps no store open, because hundreds may wait.
 
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use callboard_kernel::{Actor, Command, EntityId, Facts, Moment, Observe, Order};
+use callboard_kernel::{
+    Actor, Command, Context, Decision, EntityId, Facts, Moment, Observe, Order, RefusalCode, decide,
+};
 use callboard_ledger::{AppendError, Fault, Ledger, OpenError, Receipt, Record, Request, Stored, Ticket};
 use callboard_lifecycle::ActorClass;
 use callboard_supervisor::Identity;
 
-/// How long an end is tried to be written.
-const PATIENCE: Duration = Duration::from_secs(60);
+use super::kept_end::{EndKeeper, KEY_FACT};
+
+/// How long an end is tried to be written while others hold the store, or after a write that failed without saying why.
+/// The command has ended, and whoever started it waits for its exit code.
+const PATIENCE: Duration = Duration::from_secs(3);
 /// How long between two tries.
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -24,8 +32,10 @@ pub trait Clock {
 /// What a run needs of its surroundings.
 #[derive(Clone, Copy)]
 pub struct Desk<'a> {
-    /// Opens the store.
+    /// Opens the store, making it if it is not there.
     pub open: &'a dyn Fn() -> Result<Ledger, OpenError>,
+    /// Opens the store again, which must be there.
+    pub reopen: &'a dyn Fn() -> Result<Ledger, OpenError>,
     /// Tells the time.
     pub clock: &'a dyn Clock,
     /// Does the store serve several hosts, so that a lease has to be held?
@@ -43,10 +53,29 @@ pub enum RecordError {
     Append(#[from] AppendError),
 }
 
+/// An end that is not in the store.
+#[derive(Debug)]
+pub struct Unrecorded {
+    /// Why.
+    pub because: RecordError,
+    /// Where it is kept; nothing if the store has another end, which stays.
+    pub kept: Option<io::Result<PathBuf>>,
+}
+
+impl Unrecorded {
+    /// Does the store have another end?
+    pub(crate) fn is_ended_already(&self) -> bool {
+        matches!(&self.because, RecordError::Append(AppendError::Refused(refusal)) if refusal.code == RefusalCode::Ended)
+    }
+}
+
 /// Writes the records of one run.
 pub(crate) struct Recorder<'a> {
     desk: Desk<'a>,
     ledger: Option<Ledger>,
+    /// The store was open once; from then on it must be there.
+    was_open: bool,
+    keeper: Option<EndKeeper>,
     actor: Actor,
     /// That the process is there, until its record is known to be.
     begun: Option<Command>,
@@ -60,9 +89,27 @@ pub(crate) struct Recorder<'a> {
 }
 
 impl<'a> Recorder<'a> {
-    pub(crate) fn new(desk: Desk<'a>, id: EntityId, this: &Identity, cause: Option<String>) -> Self {
+    pub(crate) fn new(
+        desk: Desk<'a>,
+        id: EntityId,
+        dir: &Path,
+        this: &Identity,
+        cause: Option<String>,
+    ) -> Self {
         let actor = Actor::new(ActorClass::Supervisor, format!("{}/{}", this.host, this.pid));
-        Self { desk, ledger: None, actor, begun: None, is_begun_kept: false, records: Vec::new(), cause, id }
+        let keeper = EndKeeper::new(id, dir);
+        Self {
+            desk,
+            ledger: None,
+            was_open: false,
+            keeper,
+            actor,
+            begun: None,
+            is_begun_kept: false,
+            records: Vec::new(),
+            cause,
+            id,
+        }
     }
 
     pub(crate) fn now(&self) -> Moment {
@@ -76,9 +123,31 @@ impl<'a> Recorder<'a> {
     fn ledger(&mut self) -> Result<&Ledger, OpenError> {
         let open = match self.ledger.take() {
             Some(ledger) => ledger,
+            None if self.was_open => (self.desk.reopen)()?,
             None => (self.desk.open)()?,
         };
+        self.was_open = true;
         Ok(self.ledger.insert(open))
+    }
+
+    /// What the first record holds, so that an end that is kept can be known by it.
+    pub(crate) fn end_key(&self) -> Facts {
+        let key = self.keeper.as_ref().map(EndKeeper::public_key);
+        key.map_or_else(Facts::none, |key| Facts::none().with(KEY_FACT, key))
+    }
+
+    /// Takes the room for an end that may have to be kept.
+    pub(crate) fn reserve(&mut self) {
+        if let Some(keeper) = &mut self.keeper {
+            keeper.reserve();
+        }
+    }
+
+    /// Gives that room back.
+    fn discard(&mut self) {
+        if let Some(keeper) = &mut self.keeper {
+            keeper.discard();
+        }
     }
 
     /// Lets go of the store until there is something to write again.
@@ -140,32 +209,42 @@ impl<'a> Recorder<'a> {
         self.submit(Order::Observe(Observe { reasons: Vec::new(), data })).ok()
     }
 
-    /// Writes the end, with patience: a full disk or a busy store may pass.
-    pub(crate) fn end(&mut self, order: &Order) -> Result<Receipt, RecordError> {
-        let deadline = Instant::now() + PATIENCE;
+    /// Writes the end. If the store is busy that may pass; if it cannot be written, the end is kept.
+    pub(crate) fn end(&mut self, order: &Order) -> Result<Receipt, Unrecorded> {
         // With a key, because an answer that never came may belong to a record that is there.
         let command = Command { key: Some("end".to_owned()), ..Command::new(self.id, order.clone()) };
+        match self.try_to_end(&command) {
+            Ok(receipt) => {
+                self.discard();
+                Ok(receipt)
+            }
+            Err(because) => {
+                let kept = if is_final(&because) { None } else { Some(self.keep(&command, &because)) };
+                Err(Unrecorded { because, kept })
+            }
+        }
+    }
+
+    fn try_to_end(&mut self, command: &Command) -> Result<Receipt, RecordError> {
+        let deadline = Instant::now() + PATIENCE;
         loop {
             let error = match self.send_end(command.clone()) {
                 Ok(receipt) => return Ok(receipt),
                 Err(error) => error,
             };
             let may_pass = match &error {
-                RecordError::Open(_) => true,
-                RecordError::Append(AppendError::Fault(fault)) => !matches!(fault, Fault::Corrupt(_)),
+                RecordError::Open(cause) => cause.is_busy(),
+                RecordError::Append(AppendError::Fault(fault)) => {
+                    matches!(fault, Fault::Busy | Fault::NotWritten(_) | Fault::Unknown(_) | Fault::Closed)
+                }
+                RecordError::Append(AppendError::Refused(refusal))
+                    if refusal.code == RefusalCode::NotFound =>
+                {
+                    let told = "the store at its path does not know this run".to_owned();
+                    return Err(AppendError::Fault(Fault::Replaced(told)).into());
+                }
                 // Without the record that it began, its end follows from nothing.
-                RecordError::Append(AppendError::Refused(_)) => match self.begun.take() {
-                    Some(begun) => {
-                        let again = self.send(begun.clone()).map_err(RecordError::from);
-                        let again = again.and_then(|ticket| Ok(ticket.wait()?));
-                        // If that is refused too, somebody else has ended the run.
-                        if !matches!(again, Ok(_) | Err(RecordError::Append(AppendError::Refused(_)))) {
-                            self.begun = Some(begun);
-                        }
-                        true
-                    }
-                    None => false,
-                },
+                RecordError::Append(AppendError::Refused(_)) => self.begin_again(),
             };
             if !may_pass || Instant::now() >= deadline {
                 return Err(error);
@@ -173,6 +252,42 @@ impl<'a> Recorder<'a> {
             self.rest();
             std::thread::sleep(PAUSE);
         }
+    }
+
+    /// Sends the record that it began once more; is there anything to hope for?
+    fn begin_again(&mut self) -> bool {
+        let Some(begun) = self.begun.take() else { return false };
+        let again = self.send(begun.clone()).map_err(RecordError::from);
+        let again = again.and_then(|ticket| Ok(ticket.wait()?));
+        // If that is refused too, somebody else has ended the run.
+        if !matches!(again, Ok(_) | Err(RecordError::Append(AppendError::Refused(_)))) {
+            self.begun = Some(begun);
+        }
+        true
+    }
+
+    /// Keeps the end, and that the process was there, if that may not be recorded either.
+    fn keep(&mut self, end: &Command, because: &RecordError) -> io::Result<PathBuf> {
+        let none = || io::Error::other("there was no randomness for a key");
+        let keeper = self.keeper.as_ref().ok_or_else(none)?;
+        let moves: Vec<Command> = self.begun.iter().chain([end]).cloned().collect();
+        keeper.keep(&moves, self.desk.clock.now(), &told(because))
+    }
+
+    /// The run as it would be if its end were recorded.
+    pub(crate) fn imagined(&self, end: &Order) -> Option<Stored> {
+        let prefix = self.records.iter().zip(1..).take_while(|(record, version)| record.version == *version);
+        let known: Vec<Record> = prefix.map(|(record, _)| record.clone()).collect();
+        let mut stored = Stored::told_by(&known)?;
+        let end = Command::new(self.id, end.clone());
+        for command in self.begun.iter().cloned().chain([end]) {
+            let command = Command { key: None, ..command };
+            let context = Context::new(&self.actor, self.desk.clock.now());
+            if let Ok(Decision::Record(event)) = decide(&stored.entity.state, command, &context) {
+                stored.entity.apply(&event).ok()?;
+            }
+        }
+        stored.entity.ended_at.is_some().then_some(stored)
     }
 
     /// The run as its own records say, if they are all there are; as the store says otherwise.
@@ -184,4 +299,20 @@ impl<'a> Recorder<'a> {
     pub(crate) fn stored(&mut self, id: EntityId) -> Option<Stored> {
         self.ledger().ok()?.entity(id).ok()?
     }
+}
+
+/// Does the store have another end, so that this one would never be recorded?
+const fn is_final(error: &RecordError) -> bool {
+    matches!(error, RecordError::Append(AppendError::Refused(_)))
+}
+
+/// What an error says, with everything that led to it.
+fn told(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text += &format!(": {error}");
+        source = error.source();
+    }
+    text
 }

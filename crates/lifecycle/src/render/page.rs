@@ -206,7 +206,7 @@ mod tests {
             rows(&page, "Transitions").into_iter().find(|row| row.contains("contract_broken")).unwrap();
         assert_eq!(
             dirty,
-            "| `running` | `failed` | `contract_broken` | supervisor | `run.failed.missing_artifact`, \
+            "| `running` | `failed` | `contract_broken` | system, supervisor | `run.failed.missing_artifact`, \
              `run.failed.invalid_artifact` | `artifact` |"
         );
         let ended = rows(&page, "States").into_iter().find(|row| row.contains("`timed_out`")).unwrap();

@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use callboard_engine::Sight;
+use callboard_engine::{Sight, read_again};
 use callboard_kernel::EntityId;
 use callboard_ledger::{Ledger, Page, ReadError, Scope, Slice, Stored};
 use callboard_lifecycle::{Kind, Severity, Words};
@@ -39,8 +39,8 @@ pub(crate) struct Board {
     places: HashMap<EntityId, u32>,
     order: Vec<Rank>,
     judged: Instant,
-    /// Somebody was found dead who was not before, and nothing was read since.
-    has_found_dead: bool,
+    /// Who was found dead and was not before, and of whom nothing was read since.
+    found_dead: Vec<EntityId>,
     /// Whose verdict changed although nothing was recorded, and nobody was told yet.
     changed: Vec<EntityId>,
 }
@@ -78,7 +78,7 @@ impl Board {
             places: HashMap::new(),
             order: Vec::new(),
             judged: Instant::now(),
-            has_found_dead: false,
+            found_dead: Vec::new(),
             changed: Vec::new(),
         };
         for stored in ledger.attention(i64::MAX as usize)? {
@@ -103,15 +103,17 @@ impl Board {
     }
 
     /// Takes over everything that was recorded, and judges what is not fresh. A supervisor records the end of its run and
-    /// then goes, so where somebody is found dead the log is read again: that may be an end.
+    /// then goes, so where somebody is found dead the log is read again: that may be an end. One that it could not record
+    /// and kept is recorded now.
     pub(super) fn follow(&mut self, ledger: &Ledger, sight: &Sight<'_>) -> Result<(), ReadError> {
         loop {
-            self.has_found_dead = false;
             let end = ledger.head()?;
             self.catch_up(ledger, end, sight)?;
-            if !self.has_found_dead {
+            let dead = std::mem::take(&mut self.found_dead);
+            if dead.is_empty() {
                 return Ok(());
             }
+            dead.into_iter().try_for_each(|id| read_again(ledger, id).map(drop))?;
         }
     }
 
@@ -159,8 +161,12 @@ impl Board {
             let Some(place) = self.places.get(id).copied() else { continue };
             self.unrank(*id);
             let entry = &mut self.entries[place as usize];
+            let was_dead = entry.is_dead();
             if entry.judge(sight).is_changed {
                 self.changed.push(*id);
+            }
+            if entry.is_dead() && !was_dead {
+                self.found_dead.push(*id);
             }
             self.rank(place);
         }
@@ -192,7 +198,9 @@ impl Board {
             if judged.is_changed {
                 self.changed.push(entry.traits.id);
             }
-            self.has_found_dead |= entry.is_dead() && !was_dead;
+            if entry.is_dead() && !was_dead {
+                self.found_dead.push(entry.traits.id);
+            }
         }
         if has_moved {
             self.arrange();
@@ -206,7 +214,7 @@ impl Board {
         let before = self.places.get(&id).map(|place| (*place, self.entries[*place as usize].is_dead()));
         if entry.is_dead() && before.is_none_or(|(_, was_dead)| !was_dead) {
             // The record does not say this, so whoever reads only records has to be told.
-            self.has_found_dead = true;
+            self.found_dead.push(id);
             self.changed.push(id);
         }
         if let Some((place, _)) = before {
