@@ -38,7 +38,7 @@ fn an_answer_has_every_field_of_a_normalized_state() {
     assert_eq!(
         answer,
         json!({
-            "kind": "session", "lifecycle": "running", "outcome": null, "health": "process_dead", "delivery": null,
+            "kind": "session", "lifecycle": "running", "outcome": null, "phase": null, "health": "process_dead", "delivery": null,
             "severity": "critical", "tone": "danger", "reasons": [], "evaluated_at": null, "policy_version": "v2",
             "source": "backend", "chain": "Running · Process dead", "effective": "stale running",
         })
