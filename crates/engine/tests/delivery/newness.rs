@@ -1,7 +1,5 @@
 //! A file that was there before the run is not what the run delivered.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests are no tests to clippy")]
-
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, SystemTime};
