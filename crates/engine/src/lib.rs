@@ -12,6 +12,7 @@ mod judge;
 mod kept;
 pub mod mutant;
 pub mod notify;
+mod owner;
 mod programs;
 mod project;
 mod read;

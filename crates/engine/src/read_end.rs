@@ -12,6 +12,17 @@ use callboard_lifecycle::session::{SessionState, SessionTrigger};
 use crate::delivery::Verification;
 use crate::read::{known, map, text, whole};
 
+/// Is what a run promised kept?
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kept<'a> {
+    /// All that was required, or nothing was promised.
+    Yes,
+    /// Something that was required is missing or wrong.
+    No(&'a Verification),
+    /// Something that was required could not be checked.
+    Unknown,
+}
+
 /// How a command ended, as it is recorded.
 #[derive(Debug)]
 pub(crate) struct ReadExit<'a> {
@@ -51,11 +62,11 @@ impl<'a> ReadExit<'a> {
     }
 
     /// The end that follows from it; none where the exit alone does not tell.
-    pub(crate) fn end(&self, verified: Option<&Verification>) -> Option<Transition> {
+    pub(crate) fn end(&self, kept: Kept<'_>) -> Option<Transition> {
         let stop = map(self.facts, "stopping").and_then(|stop| self.stopped(stop));
         let (to, trigger, mut reasons) = match (stop, self.code, self.signal) {
             (Some(stopped), ..) => stopped,
-            (None, Some(0), _) => self.clean(verified)?,
+            (None, Some(0), _) => self.clean(kept)?,
             (None, Some(code), _) => {
                 failed(const { ReasonCode::of("run.failed.exit_nonzero") }, format!("exited with {code}"))
             }
@@ -73,19 +84,23 @@ impl<'a> ReadExit<'a> {
         Some(Transition { to: Some(to.into()), trigger: Some(trigger.into()), reasons, data })
     }
 
-    fn clean(&self, verified: Option<&Verification>) -> Option<End> {
+    fn clean(&self, kept: Kept<'_>) -> Option<End> {
         if reports_end(self.facts) {
             return None;
         }
-        Some(match verified.and_then(Verification::effect) {
+        match kept {
+            // A clean exit is not a completed run before its contract is known to be kept.
+            Kept::Unknown => None,
             // The exit is the system's to tell; the row for a broken contract is the supervisor's.
-            Some(effect) => (SessionState::Failed, SessionTrigger::ExitedDirty, effect.reasons),
-            None => {
+            Kept::No(verified) => {
+                Some((SessionState::Failed, SessionTrigger::ExitedDirty, verified.effect()?.reasons))
+            }
+            Kept::Yes => {
                 let code = const { ReasonCode::of("run.completed.ok") };
                 let reasons = vec![StateReason::new(code, "exited with 0")];
-                (SessionState::Completed, SessionTrigger::ExitedClean, reasons)
+                Some((SessionState::Completed, SessionTrigger::ExitedClean, reasons))
             }
-        })
+        }
     }
 
     /// What a stop that had begun makes of the exit.
@@ -193,7 +208,7 @@ mod tests {
     }
 
     fn end(facts: &Facts) -> Option<(String, &'static str, Option<i64>)> {
-        let end = ReadExit::of(facts)?.end(None)?;
+        let end = ReadExit::of(facts)?.end(Kept::Yes)?;
         let code = end.reasons.first()?.code.as_str();
         Some((end.to?.to_string(), code, whole(&end.data, "shell_code")))
     }
@@ -214,6 +229,9 @@ mod tests {
         assert_eq!(end(&facts(code(0), None, "claude")), None, "what its agent said is lost");
         assert_eq!(end(&facts(code(3), None, "claude")), is("failed", "run.failed.exit_nonzero", 3));
         assert_eq!(end(&Facts::none()), None);
+        let unchecked = |facts: &Facts| ReadExit::of(facts).and_then(|exit| exit.end(Kept::Unknown));
+        assert_eq!(unchecked(&plain(code(0), None)), None, "it may have broken its contract");
+        assert!(unchecked(&plain(code(3), None)).is_some(), "it failed, whatever it delivered");
     }
 
     #[test]
@@ -223,7 +241,7 @@ mod tests {
         for cause in causes.map(Some).into_iter().chain([None]) {
             for code in [0, 3] {
                 let facts = facts(Facts::none().with("code", code), cause, "plain");
-                let end = ReadExit::of(&facts).and_then(|exit| exit.end(None)).unwrap();
+                let end = ReadExit::of(&facts).and_then(|exit| exit.end(Kept::Yes)).unwrap();
                 let (to, trigger) = (end.to.unwrap(), end.trigger.unwrap());
                 let rows = Kind::Session.machine().rows.iter();
                 let fits = rows.filter(|row| {

@@ -2,13 +2,15 @@
 //!
 //! Invariant: a run is ended only when the judge says that nobody is left to write its end, and only at the version that
 //! was judged, so a run that finishes meanwhile wins and of two reapers one ends it. What still lives of its processes is
-//! ended first. Never touched: what is alive, and what another host holds a lease on. Deliberately absent: judging.
+//! ended first. Never touched: what is alive, what another host holds a lease on, and what another user started. Nothing that
+//! a record names is executed: a promise that needs a program is not checked, and that is said. Deliberately absent: judging.
 
+use std::io;
 use std::time::Duration;
 
 use callboard_kernel::health::{ProcessIdentity, Vantage};
 use callboard_kernel::{
-    Actor, Command, EntityId, EvidenceRef, Moment, Order, RefusalCode, StateReason, Transition,
+    Actor, Command, EntityId, EvidenceRef, Facts, Moment, Order, RefusalCode, StateReason, Transition,
 };
 use callboard_ledger::{AppendError, Fault, Ledger, ReadError, Request, Slice, Stored};
 use callboard_lifecycle::session::{SessionState, SessionTrigger};
@@ -16,11 +18,12 @@ use callboard_lifecycle::{ActorClass, Health, Kind, ReasonCode, Words};
 use callboard_supervisor::process;
 use serde::Serialize;
 
-use crate::delivery::{Agreement, Limits, Verification, verify};
+use crate::delivery::{Agreement, Check, Limits, Program, Ran, Verification, verify};
 use crate::mutant;
+use crate::owner::stranger;
 use crate::read::{keeper, map, moment, text};
-use crate::read_end::ReadExit;
-use crate::run::{KeptEnd, Supervised, checks_of, delivered, find_kept_end};
+use crate::read_end::{Kept, ReadExit};
+use crate::run::{KeptEnd, checks_of, delivered, find_kept_end, unchecked};
 use crate::sight::{ProcessTable, Sight};
 use crate::view::{View, evaluate};
 
@@ -203,7 +206,12 @@ impl Reaper<'_> {
         let health = view.state.health.ok_or("nothing is known of its health")?;
         let health = if mutant::removed("spare_the_living") { Health::ProcessDead } else { health };
         let finding = match health {
-            Health::ProcessDead | Health::Orphaned => self.dead(health, process, view),
+            Health::ProcessDead | Health::Orphaned => {
+                if let Some(because) = stranger(facts, self.ledger.is_shared()) {
+                    return Err(because);
+                }
+                self.dead(health, process, view)
+            }
             Health::Disconnected => {
                 let until =
                     moment(facts, "lease_until").map_or_else(String::new, |until| format!(" at {until}"));
@@ -265,22 +273,29 @@ impl Reaper<'_> {
         Finding { code, message: message.to_owned(), shown, is_here: !restarted }
     }
 
-    /// Checks what the run promised, from outside, since nobody else will.
-    fn verified(&self, stored: &Stored) -> Option<(Agreement, Verification)> {
-        let agreement = agreement(stored)?;
-        // Not the marker of the run's own checks: another reaper may be ending those.
-        let marker = format!("{}-reaped-{}", stored.entity.state.id, std::process::id());
-        let checks = Supervised::unowned(&marker);
+    /// Looks for the files that the run promised, from outside, since nobody else will.
+    fn delivery(&self, stored: &Stored, finding: &Finding) -> Promised {
+        let Some(agreement) = agreement(stored) else { return Promised::Nothing };
+        if !finding.is_here {
+            return Promised::Unchecked(finding.message.clone());
+        }
+        // Whoever can write the store could name any file and learn from the verdict what is in it.
+        if self.ledger.is_shared() {
+            let because = "its supervisor died, and a reaper reads no files for a shared store";
+            return Promised::Unchecked(because.to_owned());
+        }
         // Nobody can stop it, so there is a verdict.
-        let verified = verify(&agreement, &checks, &Limits::DEFAULT, self.now).ok()?;
-        Some((agreement, verified))
+        match verify(&agreement, &FilesOnly, &Limits::DEFAULT, self.now) {
+            Ok(verified) => Promised::Checked(Box::new((agreement, verified))),
+            Err(stopped) => Promised::Unchecked(stopped.to_string()),
+        }
     }
 
     fn request(&self, stored: &Stored, view: &View<'_>, finding: &Finding, ended: (u32, u32)) -> Request {
-        let verified = if finding.is_here { self.verified(stored) } else { None };
+        let promised = self.delivery(stored, finding);
         let is_running = view.state.lifecycle == Some(SessionState::Running.into());
         let exit = ReadExit::of(&stored.entity.facts).filter(|_| is_running);
-        let read = exit.as_ref().and_then(|exit| exit.end(verified.as_ref().map(|(_, found)| found)));
+        let read = exit.as_ref().and_then(|exit| exit.end(promised.kept()));
         let mut transition = read.unwrap_or_else(|| {
             let mut reason = StateReason::new(finding.code, finding.message.as_str())
                 .shown_by(EvidenceRef::tool_result(finding.shown.as_str()));
@@ -298,13 +313,55 @@ impl Reaper<'_> {
             transition.reasons.push(StateReason::new(code, message).shown_by(seen));
         }
         transition.data.set("leftovers", i64::from(ended.1));
-        if let Some((agreement, verified)) = &verified {
-            transition.data.merge(&delivered(agreement, verified));
-        }
+        transition.data.merge(&promised.facts());
         let mut command = Command::new(view.id, Order::Transition(transition));
         command.if_version = Some(view.version);
         let actor = Actor::new(ActorClass::System, format!("reaper@{}", self.table.here().host));
         Request { command, actor, now: self.now, cause: None }
+    }
+}
+
+/// What is known of what the run promised.
+enum Promised {
+    Nothing,
+    Checked(Box<(Agreement, Verification)>),
+    /// It was not looked at, for this reason.
+    Unchecked(String),
+}
+
+impl Promised {
+    fn kept(&self) -> Kept<'_> {
+        match self {
+            Self::Nothing => Kept::Yes,
+            Self::Checked(checked) => match (checked.1.effect(), checked.1.is_unknown()) {
+                (Some(_), _) => Kept::No(&checked.1),
+                (None, true) => Kept::Unknown,
+                (None, false) => Kept::Yes,
+            },
+            Self::Unchecked(_) => Kept::Unknown,
+        }
+    }
+
+    /// The verdict, as it is recorded.
+    fn facts(&self) -> Facts {
+        match self {
+            Self::Nothing => Facts::none(),
+            Self::Checked(checked) => delivered(&checked.0, &checked.1),
+            Self::Unchecked(because) => unchecked(because),
+        }
+    }
+}
+
+/// Looks at files and runs nothing: what is recorded of a run is data, and whoever wrote it is not here to answer for it.
+struct FilesOnly;
+
+impl Check for FilesOnly {
+    fn run(&self, _: &Program<'_>) -> io::Result<Ran> {
+        Err(io::Error::from(io::ErrorKind::Unsupported))
+    }
+
+    fn refuses_programs(&self) -> Option<&'static str> {
+        Some("was not checked: its supervisor died, and a reaper runs no programs")
     }
 }
 

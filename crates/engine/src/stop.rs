@@ -1,7 +1,7 @@
 //! Asking a run to stop: the wish is recorded first, then its supervisor is woken, and the supervisor ends it.
 //!
 //! Invariant: who asked is in the log before anything happens, so the end can say it; a stranger that got the
-//! supervisor's pid is never signalled. Asking twice skips the rest of the grace. Deliberately absent: ending processes,
+//! supervisor's pid is never signalled, and neither is a process of another user, by root either. Asking twice skips the rest of the grace. Deliberately absent: ending processes,
 //! which the supervisor does, or the reaper where there is none any more.
 
 use std::io::ErrorKind;
@@ -12,6 +12,7 @@ use callboard_lifecycle::ReasonCode;
 use callboard_supervisor::process::{self, Sent, Sighting};
 
 use crate::host::identity;
+use crate::owner::stranger;
 use crate::read::{keeper, map, text};
 
 /// The fact that keeps the wish.
@@ -90,12 +91,13 @@ pub fn wish_to_stop(
     let mut command = Command::new(stored.entity.state.id, Order::Observe(order));
     command.key = key;
     let receipt = ledger.append(Request { command, actor, now, cause })?;
-    Ok((receipt, wake(stored)))
+    Ok((receipt, wake(stored, ledger.is_shared())))
 }
 
 /// Wakes the supervisor of a run, which then looks for a wish.
-fn wake(stored: &Stored) -> Asked {
-    let Some(supervisor) = keeper(&stored.entity.facts) else { return Asked::NobodyThere };
+fn wake(stored: &Stored, is_shared: bool) -> Asked {
+    let facts = &stored.entity.facts;
+    let Some(supervisor) = keeper(facts) else { return Asked::NobodyThere };
     let supervisor = identity(&supervisor);
     match process::look(&supervisor) {
         Ok(Sighting::OtherHost) => return Asked::Elsewhere,
@@ -107,6 +109,10 @@ fn wake(stored: &Stored) -> Asked {
         }
         Ok(Sighting::Gone | Sighting::OtherBoot | Sighting::Zombie) => return Asked::NobodyThere,
         Ok(Sighting::Alive | Sighting::Stopped) | Err(_) => {}
+    }
+    // Both what is recorded and whom the process belongs to: a record may name any process.
+    if stranger(facts, is_shared).is_some() || !process::is_own(supervisor.pid) {
+        return Asked::OutOfReach("belongs to another user");
     }
     match process::signal(&supervisor, TERM) {
         Ok(Sent::Delivered) => Asked::Woken,

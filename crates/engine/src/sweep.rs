@@ -2,11 +2,12 @@
 //!
 //! Invariant: a directory without a record is removed only when its supervisor, which signed it, is dead, when the log was
 //! read again after that was seen, and when it holds nothing but what is made before the first record: output and ends
-//! of a store that was lost stay. A control group is removed only when nobody is in it and nobody is left who would use
+//! of a store that was lost stay. What another user made stays. A control group is removed only when nobody is in it and nobody is left who would use
 //! it. Never touched: what another store or another host made. Deliberately absent: runs that are recorded as alive;
 //! those are the reaper's.
 
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -17,6 +18,7 @@ use callboard_supervisor::{containment, process};
 use serde::Serialize;
 
 use crate::kept::keep_private;
+use crate::owner::{stranger, this_uid};
 use crate::read::keeper;
 use crate::run::{checks_of, whereabouts};
 use crate::sight::ProcessTable;
@@ -112,7 +114,12 @@ impl Sweep<'_> {
 
     /// Did the supervisor of a directory die before it recorded anything?
     fn is_abandoned(&self, id: EntityId, dir: &Path) -> Result<bool, ReadError> {
-        if self.ledger.entity(id)?.is_some() || !self.is_old(dir) || !is_unused(dir) || !self.is_dead(dir) {
+        if self.ledger.entity(id)?.is_some()
+            || !is_own(dir)
+            || !self.is_old(dir)
+            || !is_unused(dir)
+            || !self.is_dead(dir)
+        {
             return Ok(false);
         }
         // It may have recorded something and gone after the log was read.
@@ -140,6 +147,9 @@ impl Sweep<'_> {
     /// Is the supervisor that these facts name known to be dead?
     fn is_gone(&self, facts: &Facts) -> bool {
         let Some(supervisor) = keeper(facts) else { return false };
+        if stranger(facts, self.ledger.is_shared()).is_some() {
+            return false;
+        }
         let seen = self.table.look(supervisor.pid);
         liveness(Some(&supervisor), self.table.here(), seen) == Liveness::Dead
     }
@@ -154,6 +164,11 @@ fn run_of(marker: &str) -> Option<EntityId> {
 fn end_processes(id: EntityId) -> bool {
     let id = id.to_string();
     [checks_of(&id), id].iter().all(|marker| process::end_all(marker, GRACE).left == 0)
+}
+
+/// Was a directory made by this user? Another one may have put it where both can write.
+fn is_own(dir: &Path) -> bool {
+    std::fs::symlink_metadata(dir).is_ok_and(|found| found.is_dir() && found.uid() == this_uid())
 }
 
 fn names(dir: &Path) -> Option<Vec<String>> {

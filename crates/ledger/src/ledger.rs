@@ -312,6 +312,11 @@ impl Ledger {
         self.0.reader.as_ref()
     }
 
+    /// Is the store on a server, so that other users and other hosts may write it?
+    pub fn is_shared(&self) -> bool {
+        self.0.path.to_str().is_some_and(postgres::is_url)
+    }
+
     /// Where the store is: its path, or its URL without the password.
     pub fn path(&self) -> &Path {
         &self.0.path

@@ -1,5 +1,8 @@
 //! The reaper on the real binary: who is ended, for which reason, and who is never touched.
 
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
 use callboard_kernel::{Facts, Value};
 use callboard_lifecycle::session::SessionState;
 use callboard_supervisor::process::{self, Identity};
@@ -23,6 +26,11 @@ fn recorded(shelf: &Shelf, number: u64, second: i64, supervisor: &Identity, leas
     if let Some(until) = lease {
         data.set("lease_until", until);
     }
+    recorded_as(shelf, number, second, data)
+}
+
+/// A run with these facts.
+fn recorded_as(shelf: &Shelf, number: u64, second: i64, data: Facts) -> String {
     record(&shelf.ledger(), session(number), second, create(SessionState::Pending, data));
     session(number).to_string()
 }
@@ -127,6 +135,98 @@ fn b10_what_a_check_left_is_ended_when_the_supervisor_was_killed() {
     child.kill().unwrap();
     child.wait().unwrap();
     shelf.well(&["reap"]);
-    assert_eq!(reason(&only(&shelf)), "system.health.process_dead_no_terminal");
+    let view = only(&shelf);
+    assert_eq!(reason(&view), "system.health.process_dead_no_terminal");
+    // The command had exited with 0, and whether its contract was kept is not known.
+    assert_eq!(
+        (&view["state"]["lifecycle"], &view["state"]["delivery"]),
+        (&json!("aborted"), &json!("unknown"))
+    );
     assert_eq!(carriers(&token), [] as [u32; 0]);
+}
+
+/// What is recorded of a run is data: whoever ends it must not execute it, least of all root for somebody else.
+#[test]
+fn a_reaper_runs_no_recorded_program_and_says_what_it_did_not_check() {
+    let shelf = Shelf::empty();
+    let canary = shelf.file("canary");
+    let contract = format!(
+        "artifacts:\n  - path: out.txt\n  - id: tests\n    command: [touch, {}]\n  - {{id: change, git_diff: true}}\n",
+        text(&canary)
+    );
+    std::fs::write(shelf.file("contract.yaml"), contract).unwrap();
+    let inited = Command::new("git").args(["init", "-q"]).current_dir(shelf.file("")).status();
+    assert!(inited.is_ok_and(|status| status.success()));
+    let ready = shelf.file("ready");
+    let script = "echo done > out.txt; : > $0; sleep 60";
+    let arguments = ["run", "--contract", "contract.yaml", "--", "sh", "-c", script, text(&ready)];
+    let mut child = begin(shelf.command(&arguments).current_dir(shelf.file("")));
+    until("the command", || ready.exists().then_some(()));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    shelf.well(&["reap"]);
+    let view = only(&shelf);
+    assert!(!canary.exists(), "{view}");
+    assert_eq!(
+        (&view["state"]["lifecycle"], &view["state"]["delivery"]),
+        (&json!("aborted"), &json!("unknown"))
+    );
+    let view = crate::runs::view(&shelf, view["id"].as_str().unwrap_or_default());
+    assert_eq!(view["facts"]["delivery_detail"], "tests and 1 more not checked", "{view}");
+    let verification = &view["artifacts"]["verification"];
+    assert_eq!(verification["produced"], json!(["out-txt"]), "{view}");
+    assert_eq!(verification["unknown"], json!(["tests", "change"]), "{view}");
+    assert!(verification["items"][1]["because"].to_string().contains("a reaper runs no programs"), "{view}");
+}
+
+#[test]
+fn a_run_of_another_user_is_neither_reaped_nor_stopped() {
+    let shelf = Shelf::empty();
+    let mut command = Command::new("sleep");
+    let mut sleeper = begin(command.arg("60"));
+    let own = i64::from(rustix::process::geteuid().as_raw());
+    let with_uid = |identity: &Identity, uid: i64| {
+        let process = Facts::none()
+            .with("pid", i64::from(identity.pid))
+            .with("started_ticks", i64::try_from(identity.started_ticks).unwrap_or(0));
+        Facts::none()
+            .with("host", identity.host.as_str())
+            .with("boot", identity.boot.as_str())
+            .with("supervisor", Value::Map(process))
+            .with("uid", uid)
+    };
+    let dead = Identity { started_ticks: 1, ..this() };
+    let theirs = recorded_as(&shelf, 1, 0, with_uid(&dead, own + 1));
+    let ours = recorded_as(&shelf, 2, 0, with_uid(&dead, own));
+    let reaped = shelf.json(&["reap", "--json"]);
+    assert_eq!(reaped["ended"], 1, "{reaped}");
+    let items = reaped["items"].as_array().map_or(&[][..], Vec::as_slice);
+    let left = items.iter().find(|item| item["id"] == theirs.as_str()).unwrap_or_else(|| panic!("{reaped}"));
+    assert!(left["because"].to_string().contains(&format!("belongs to uid {}", own + 1)), "{reaped}");
+    assert_eq!(view(&shelf, &theirs)["state"]["lifecycle"], "pending");
+    assert_eq!(reason(&view(&shelf, &ours)), "system.health.orphaned");
+
+    let living = process::of(sleeper.id()).ok().flatten().unwrap_or_else(|| panic!("no sleeper"));
+    let named = recorded_as(&shelf, 3, 0, with_uid(&living, own + 1));
+    let told = shelf.well(&["stop", "--no-wait", &named]);
+    assert!(told.contains("belongs to another user"), "{told}");
+    assert!(sleeper.try_wait().is_ok_and(|ended| ended.is_none()), "it was signalled");
+    sleeper.kill().and_then(|()| sleeper.wait()).unwrap();
+}
+
+/// A record may name any process, also one of another user.
+#[test]
+fn a_process_of_another_user_is_not_signalled_whatever_the_record_says() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("left out: only root can start a process of another user");
+        return;
+    }
+    let shelf = Shelf::empty();
+    let mut sleeper = begin(Command::new("sleep").arg("60").uid(65_534));
+    let living = process::of(sleeper.id()).ok().flatten().unwrap_or_else(|| panic!("no sleeper"));
+    let named = recorded(&shelf, 1, 0, &living, None);
+    let told = shelf.well(&["stop", "--no-wait", &named]);
+    assert!(told.contains("belongs to another user"), "{told}");
+    assert!(sleeper.try_wait().is_ok_and(|ended| ended.is_none()), "it was signalled");
+    sleeper.kill().and_then(|()| sleeper.wait()).unwrap();
 }

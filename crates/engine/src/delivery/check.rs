@@ -15,6 +15,11 @@ pub trait Check {
     /// When it could not be started.
     fn run(&self, program: &Program<'_>) -> io::Result<Ran>;
 
+    /// Why no program is run for this verification; nothing if programs are run. A promise that needs one is then unknown.
+    fn refuses_programs(&self) -> Option<&'static str> {
+        None
+    }
+
     /// May the verification go on? It is asked often, and after a no the verification ends without a verdict.
     fn proceeds(&self) -> bool {
         true

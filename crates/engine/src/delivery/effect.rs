@@ -72,6 +72,7 @@ fn of_item(item: &Item) -> Vec<EvidenceRef> {
             (None, Found::Missing | Found::Empty | Found::Unchanged | Found::Invalid) => {
                 "not as promised".to_owned()
             }
+            (None, Found::Unknown) => "not checked".to_owned(),
         });
         evidence.push(none);
     }
@@ -87,7 +88,10 @@ fn of_file(item: &Item, file: &FileFound) -> EvidenceRef {
         .as_deref()
         .map_or_else(|| "too large to hash".to_owned(), |hash| format!("blake3 {hash}"));
     let because = match (item.found, &item.because) {
-        (Found::Invalid | Found::Empty | Found::Unchanged | Found::Produced, Some(because)) => {
+        (
+            Found::Invalid | Found::Empty | Found::Unchanged | Found::Produced | Found::Unknown,
+            Some(because),
+        ) => {
             format!("; {because}")
         }
         (_, _) => String::new(),

@@ -26,6 +26,9 @@ pub struct Verification {
     pub invalid: Vec<String>,
     /// The ids of promises that are kept.
     pub produced: Vec<String>,
+    /// The ids of promises that were not checked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<String>,
     /// Every promise, in the order of the contract.
     pub items: Vec<Item>,
 }
@@ -65,6 +68,8 @@ pub enum Found {
     Unchanged,
     /// Something else than what was promised.
     Invalid,
+    /// It was not checked, because that needs a program and whoever looked runs none.
+    Unknown,
 }
 
 /// One file.
@@ -104,8 +109,14 @@ impl Verification {
             missing_optional: ids(&|item| item.is_missing() && !item.required),
             invalid: ids(&|item| item.found == Found::Invalid),
             produced: ids(&|item| item.found == Found::Produced),
+            unknown: ids(&|item| item.found == Found::Unknown),
             items,
         }
+    }
+
+    /// Is a required promise unchecked, so that nobody knows whether the contract is kept?
+    pub fn is_unknown(&self) -> bool {
+        self.items.iter().any(|item| item.required && item.found == Found::Unknown)
     }
 
     /// The verification as facts for the ledger.
@@ -124,17 +135,28 @@ fn verdict(items: &[Item]) -> Delivery {
         items.iter().any(|item| item.required == required && wanted(item))
     };
     let is_invalid = |item: &Item| item.found == Found::Invalid;
+    let is_unknown = |item: &Item| item.found == Found::Unknown;
     if items.is_empty() {
         Delivery::NotExpected
     } else if any(true, &is_invalid) {
         Delivery::Invalid
     } else if any(true, &Item::is_missing) {
-        let some = any(true, &|item| item.found == Found::Produced);
-        if some { Delivery::Partial } else { Delivery::Missing }
+        if any(true, &|item| item.found == Found::Produced) {
+            Delivery::Partial
+        } else if any(true, &is_unknown) {
+            // One is missing, and whether any is there is not known; the detail says which is which.
+            Delivery::Unknown
+        } else {
+            Delivery::Missing
+        }
+    } else if any(true, &is_unknown) {
+        Delivery::Unknown
     } else if any(false, &is_invalid) {
         Delivery::Invalid
     } else if any(false, &Item::is_missing) {
         Delivery::Partial
+    } else if any(false, &is_unknown) {
+        Delivery::Unknown
     } else {
         Delivery::Passed
     }
@@ -159,6 +181,7 @@ fn detail(items: &[Item]) -> Option<String> {
             "missing",
         ),
         listed(items.iter().filter(unchanged).collect(), "not written by this run"),
+        listed(items.iter().filter(|item| item.found == Found::Unknown).collect(), "not checked"),
     ]
     .into_iter()
     .flatten()
@@ -185,7 +208,7 @@ mod tests {
 
     #[test]
     fn the_verdict_and_its_words_for_every_mixture() {
-        use Delivery::{Invalid, Missing, NotExpected, Partial, Passed};
+        use Delivery::{Invalid, Missing, NotExpected, Partial, Passed, Unknown};
         let of = |letter: (usize, char)| {
             let id = ["a", "b", "c", "d"][letter.0];
             match letter.1 {
@@ -196,6 +219,8 @@ mod tests {
                 'I' => item(id, true, Found::Invalid),
                 'p' => item(id, false, Found::Produced),
                 'm' => item(id, false, Found::Missing),
+                '?' => item(id, true, Found::Unknown),
+                'u' => item(id, false, Found::Unknown),
                 _ => item(id, false, Found::Invalid),
             }
         };
@@ -222,6 +247,13 @@ mod tests {
             ("Pi", Invalid, Some("b.md invalid")),
             ("Mi", Missing, Some("b.md invalid, a.md missing")),
             ("PMi", Partial, Some("c.md invalid, b.md missing")),
+            ("?", Unknown, Some("a.md not checked")),
+            ("P?", Unknown, Some("b.md not checked")),
+            ("P?i", Unknown, Some("c.md invalid, b.md not checked")),
+            ("M?", Unknown, Some("a.md missing, b.md not checked")),
+            ("PM?", Partial, Some("b.md missing, c.md not checked")),
+            ("I?", Invalid, Some("a.md invalid, b.md not checked")),
+            ("Pu", Unknown, Some("b.md not checked")),
             ("im", Invalid, Some("a.md invalid, b.md missing")),
         ] {
             let items: Vec<Item> = mixture.chars().enumerate().map(of).collect();

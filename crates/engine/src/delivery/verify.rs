@@ -140,7 +140,14 @@ impl Look<'_> {
             Subject::Files(_) => self.files(promise),
             Subject::None => Finding::good(),
         };
-        if finding.found == Found::Produced && promise.git_diff {
+        if finding.found != Found::Produced || !(promise.git_diff || !promise.command.is_empty()) {
+            return finding;
+        }
+        if let Some(because) = self.checks.refuses_programs() {
+            (finding.found, finding.because) = (Found::Unknown, Some(because.to_owned()));
+            return finding;
+        }
+        if promise.git_diff {
             finding = self.repository();
         }
         if finding.found == Found::Produced && !promise.command.is_empty() {

@@ -13,10 +13,10 @@ mod recorder;
 mod settings;
 mod watching;
 
-pub(crate) use checking::{Supervised, checks_of};
+pub(crate) use checking::checks_of;
 pub(crate) use kept_end::{KeptEnd, find as find_kept_end};
 pub(crate) use order::whereabouts;
 pub use order::{Order, agree};
-pub(crate) use perform::delivered;
 pub use perform::{Ended, RunError, perform};
+pub(crate) use perform::{delivered, unchecked};
 pub use recorder::{Clock, Desk, RecordError, Unrecorded};

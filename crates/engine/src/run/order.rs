@@ -12,6 +12,7 @@ use callboard_supervisor::{Audience, Identity, Limits, Stdin, Timers};
 
 use super::checking::{Supervised, checks_of};
 use crate::delivery::{self, Agreement, Contract};
+use crate::owner::{UID, this_uid};
 use crate::project::project_of;
 use crate::redact;
 
@@ -128,6 +129,7 @@ pub(crate) fn whereabouts(supervisor: &Identity) -> Facts {
     let mut facts = Facts::none()
         .with("host", supervisor.host.as_str())
         .with("boot", supervisor.boot.as_str())
+        .with(UID, i64::from(this_uid()))
         .with("supervisor", Value::Map(process(supervisor)));
     if let Some(machine) = &supervisor.machine {
         facts.set("machine", machine.as_str());

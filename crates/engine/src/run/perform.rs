@@ -207,9 +207,7 @@ impl Checked {
         match self {
             Self::Nothing => Facts::none(),
             Self::Verified(verified) => delivered(agreement, verified),
-            Self::Stopped(_) => Facts::none()
-                .with("delivery", Delivery::Unknown.name())
-                .with("delivery_detail", "Artifacts not checked (the check was stopped)"),
+            Self::Stopped(_) => unchecked("the check was stopped"),
         }
     }
 }
@@ -308,6 +306,13 @@ fn of_end(end: &End) -> Facts {
         .with("escaped", i64::from(end.escaped))
         .with("output", Value::Map(output))
         .with("usage", Value::Map(usage))
+}
+
+/// That nobody knows what was delivered, and why, as it is recorded.
+pub(crate) fn unchecked(because: &str) -> Facts {
+    Facts::none()
+        .with("delivery", Delivery::Unknown.name())
+        .with("delivery_detail", format!("Artifacts not checked ({because})"))
 }
 
 /// The verdict on what was promised, as it is recorded.

@@ -100,6 +100,15 @@ pub fn glance(pid: u32) -> io::Result<Option<Glance>> {
     }))
 }
 
+/// Does a process belong to the user we are?
+#[must_use]
+pub fn is_own(pid: u32) -> bool {
+    // Not the owner of the directory, which is root for a process that cannot be traced.
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let effective = status.lines().find_map(|line| line.strip_prefix("Uid:")?.split_whitespace().nth(1));
+    effective == Some(rustix::process::geteuid().as_raw().to_string().as_str())
+}
+
 /// Is the control group of a process frozen, or one above it?
 #[must_use]
 pub fn is_held_by_freezer(pid: u32) -> bool {
