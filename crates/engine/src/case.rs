@@ -9,6 +9,7 @@ use callboard_ledger::Stored;
 use callboard_lifecycle::{Delivery, Health, Lifecycle, PolicyVersion, ReasonCode, Severity, Tone, Words};
 
 use crate::attention::{LEGACY, Mark, condition, condition_of, is_needed};
+use crate::host::Host;
 use crate::judge::Basis;
 use crate::read::{map, moment, text};
 use crate::sight::{Look, Sight};
@@ -66,6 +67,11 @@ impl Case {
     /// The processes whose end changes what is said of it.
     pub fn processes(&self) -> Vec<ProcessIdentity> {
         self.basis.processes()
+    }
+
+    /// The processes of a run that are alive although the log says that the run has ended, as far as they are found here.
+    pub fn alive_after_end(&self, host: &Host) -> Vec<ProcessIdentity> {
+        self.basis.recorded().map(|run| host.alive_after_end(run)).unwrap_or_default()
     }
 
     /// Judges it by a look.

@@ -9,11 +9,11 @@ use std::os::fd::OwnedFd;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use callboard_kernel::health::{Hold, Place, ProcessIdentity, Sighting};
+use callboard_kernel::health::{Hold, Place, ProcessIdentity, Sighting, Vantage};
 use callboard_supervisor::{Identity, process};
 
 use crate::mutant;
-use crate::sight::ProcessTable;
+use crate::sight::{ProcessTable, Recorded, is_seen_alive};
 
 /// How old a census may be: it reads the whole process table, and after a mass death many ask for it at once.
 const CENSUS_FRESH: Duration = Duration::from_millis(500);
@@ -22,7 +22,7 @@ const CENSUS_FRESH: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub struct Host {
     here: Place,
-    census: Mutex<Option<(Instant, HashMap<String, u32>)>>,
+    census: Mutex<Option<(Instant, HashMap<String, Vec<u32>>)>>,
 }
 
 impl Host {
@@ -36,6 +36,26 @@ impl Host {
     /// Forgets what was counted, because somebody ended since.
     pub fn forget(&self) {
         *self.census.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// The processes of a run that are alive although the log says that the run has ended: those that are recorded, and if
+    /// its kill was not confirmed also those that bear its marker, such as children of a survivor.
+    pub(crate) fn alive_after_end(&self, run: &Recorded) -> Vec<ProcessIdentity> {
+        let mut alive = run.alive_after_end(self);
+        let is_here =
+            run.keeper.as_ref().is_some_and(|keeper| keeper.place.seen_from(&self.here) == Vantage::Here);
+        if run.is_ended && run.is_kill_unconfirmed && is_here {
+            let marked = run.markers.iter().flat_map(|marker| process::find_marked(marker));
+            let marked = marked.map(|one| ProcessIdentity {
+                place: place(&one),
+                pid: one.pid,
+                started_ticks: one.started_ticks,
+            });
+            alive.extend(marked.filter(|one| is_seen_alive(one, self)));
+        }
+        alive.sort_by_key(|one| (one.pid, one.started_ticks));
+        alive.dedup_by_key(|one| (one.pid, one.started_ticks));
+        alive
     }
 }
 
@@ -67,12 +87,12 @@ impl ProcessTable for Host {
         process::is_held_by_freezer(pid)
     }
 
-    fn members(&self, marker: &str) -> Option<u32> {
+    fn members(&self, marker: &str) -> Option<Vec<u32>> {
         let mut census = self.census.lock().unwrap_or_else(PoisonError::into_inner);
         if census.as_ref().is_none_or(|(at, _)| at.elapsed() >= CENSUS_FRESH) {
             *census = Some((Instant::now(), process::census()));
         }
-        census.as_ref().map(|(_, found)| found.get(marker).copied().unwrap_or(0))
+        census.as_ref().map(|(_, found)| found.get(marker).cloned().unwrap_or_default())
     }
 }
 

@@ -15,7 +15,7 @@ use callboard_lifecycle::team::TeamState;
 use callboard_lifecycle::{Kind, Lifecycle, PhaseName, ReasonCode, Words};
 
 use crate::mutant;
-use crate::read::{command, count, flag, keeper, map, moment, text, whole};
+use crate::read::{command, count, flag, keeper, map, moment, survivors, text, whole};
 use crate::run::checks_of;
 use crate::sight::{Look, Recorded, Sight};
 
@@ -79,9 +79,14 @@ impl Basis {
 
     /// The processes whose end changes what is said of it.
     pub(crate) fn processes(&self) -> Vec<ProcessIdentity> {
+        self.recorded().map(Recorded::processes).unwrap_or_default()
+    }
+
+    /// The processes of a run, as far as they are recorded.
+    pub(crate) fn recorded(&self) -> Option<&Recorded> {
         match self {
-            Self::Session(run) => run.1.processes(),
-            Self::Schedule(_) | Self::Play(_) | Self::Show(_) | Self::Team(_) | Self::Nothing => Vec::new(),
+            Self::Session(run) => Some(&run.1),
+            Self::Schedule(_) | Self::Play(_) | Self::Show(_) | Self::Team(_) | Self::Nothing => None,
         }
     }
 
@@ -119,6 +124,7 @@ fn recorded(entity: &Entity, run: &SessionFacts) -> Recorded {
         markers: markers.into(),
         is_ended: run.state.is_terminal(),
         is_kill_unconfirmed: run.kill_unconfirmed,
+        survivors: survivors(facts),
     }
 }
 

@@ -55,6 +55,13 @@ pub(crate) fn command(facts: &Facts) -> Option<(u32, u64)> {
     mark(facts)
 }
 
+/// Those that were alive after the run had been killed: their pids and start times.
+pub(crate) fn survivors(facts: &Facts) -> Box<[(u32, u64)]> {
+    let Some(Value::List(survivors)) = facts.get("survivors") else { return Box::default() };
+    let marked = |one: &Value| if let Value::Map(one) = one { mark(one) } else { None };
+    survivors.iter().filter_map(marked).collect()
+}
+
 fn mark(process: &Facts) -> Option<(u32, u64)> {
     let started_ticks = u64::try_from(whole(process, "started_ticks")?).ok()?;
     Some((count(process, "pid")?, started_ticks))

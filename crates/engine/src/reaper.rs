@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use callboard_kernel::health::{ProcessIdentity, Vantage};
 use callboard_kernel::{
-    Actor, Command, EntityId, EvidenceRef, Facts, Moment, Order, RefusalCode, StateReason, Transition,
+    Actor, Command, EntityId, EvidenceRef, Facts, Moment, Order, RefusalCode, StateReason, Transition, Value,
 };
 use callboard_ledger::{AppendError, Fault, Ledger, ReadError, Request, Slice, Stored};
 use callboard_lifecycle::session::{SessionState, SessionTrigger};
@@ -23,12 +23,15 @@ use crate::mutant;
 use crate::owner::stranger;
 use crate::read::{keeper, map, moment, text};
 use crate::read_end::{Kept, ReadExit};
-use crate::run::{KeptEnd, checks_of, delivered, find_kept_end, unchecked};
+use crate::run::{KeptEnd, checks_of, delivered, find_kept_end, process_facts, unchecked};
 use crate::sight::{ProcessTable, Sight};
 use crate::view::{View, evaluate};
 
 /// How long those who are asked to go get before they are killed.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// How many of those who cannot be ended are recorded.
+const SURVIVORS_MAX: usize = 16;
 
 /// How many runs are looked at at once.
 const AT_ONCE: usize = 32;
@@ -313,6 +316,9 @@ impl Reaper<'_> {
             transition.reasons.push(StateReason::new(code, message).shown_by(seen));
         }
         transition.data.set("leftovers", i64::from(ended.1));
+        if ended.1 > 0 {
+            transition.data.set("survivors", survivors(stored));
+        }
         transition.data.merge(&promised.facts());
         let mut command = Command::new(view.id, Order::Transition(transition));
         command.if_version = Some(view.version);
@@ -399,6 +405,13 @@ fn end_processes(stored: &Stored, finding: &Finding) -> (u32, u32) {
     let checks = agreement(stored).map(|_| checks_of(&id));
     let ended = [Some(id), checks].into_iter().flatten().map(|marker| process::end_all(&marker, GRACE));
     ended.fold((0, 0), |(count, left), ended| (count + ended.count, left + ended.left))
+}
+
+/// Those who could not be ended, as they are recorded.
+fn survivors(stored: &Stored) -> Value {
+    let id = stored.entity.state.id.to_string();
+    let found = [checks_of(&id), id].into_iter().flat_map(|marker| process::find_marked(&marker));
+    Value::List(found.take(SURVIVORS_MAX).map(|one| Value::Map(process_facts(&one))).collect())
 }
 
 /// What shows that a run is dead.

@@ -4,6 +4,8 @@
 //! nothing about it; a process that cannot be seen from here is not looked for under its pid. Deliberately absent: reading
 //! either; they come in as values and behind a trait, so that a simulator can be the host.
 
+use std::collections::BTreeSet;
+
 use callboard_kernel::Moment;
 use callboard_kernel::health::{
     Hold, Liveness, Place, Presence, ProcessIdentity, Sighting, Vantage, liveness,
@@ -25,8 +27,8 @@ pub trait ProcessTable {
         false
     }
 
-    /// How many processes of a run are alive, by the marker of the run; nothing where nobody can search.
-    fn members(&self, marker: &str) -> Option<u32> {
+    /// The processes of a run that are alive, by the marker of the run; nothing where nobody can search.
+    fn members(&self, marker: &str) -> Option<Vec<u32>> {
         let _ = marker;
         None
     }
@@ -64,20 +66,36 @@ pub(crate) struct Recorded {
     pub(crate) is_ended: bool,
     /// Its processes were alive after they had been killed.
     pub(crate) is_kill_unconfirmed: bool,
+    /// Those that were: pid and start time.
+    pub(crate) survivors: Box<[(u32, u64)]>,
 }
 
 impl Recorded {
     /// The processes whose end changes what is said of the run.
     pub(crate) fn processes(&self) -> Vec<ProcessIdentity> {
         let Some(keeper) = &self.keeper else { return Vec::new() };
-        let command = self.command.map(|(pid, started_ticks)| ProcessIdentity {
-            place: keeper.place.clone(),
-            pid,
-            started_ticks,
-        });
-        let command = command.filter(|command| command != keeper);
+        let command = self.command.map(|mark| beside(keeper, mark)).filter(|command| command != keeper);
         [Some(keeper.clone()), command].into_iter().flatten().collect()
     }
+
+    /// The recorded processes of a run that are alive although the log says that the run has ended.
+    pub(crate) fn alive_after_end(&self, table: &dyn ProcessTable) -> Vec<ProcessIdentity> {
+        let Some(keeper) = self.keeper.as_ref().filter(|_| self.is_ended) else { return Vec::new() };
+        let marks = self.command.iter().chain(&self.survivors);
+        let recorded = marks.map(|mark| beside(keeper, *mark));
+        recorded.filter(|process| is_seen_alive(process, table)).collect()
+    }
+}
+
+/// A process in the place of another one.
+fn beside(keeper: &ProcessIdentity, (pid, started_ticks): (u32, u64)) -> ProcessIdentity {
+    ProcessIdentity { place: keeper.place.clone(), pid, started_ticks }
+}
+
+/// Can a process be seen from here, and is it alive?
+pub(crate) fn is_seen_alive(process: &ProcessIdentity, table: &dyn ProcessTable) -> bool {
+    process.place.seen_from(table.here()) == Vantage::Here
+        && liveness(Some(process), table.here(), table.look(process.pid)) == Liveness::Alive
 }
 
 impl<'a> Sight<'a> {
@@ -128,20 +146,28 @@ fn present(table: &dyn ProcessTable, keeper: &ProcessIdentity, run: &Recorded) -
     };
     let members = || {
         let found = run.markers.iter().map(|marker| table.members(marker));
-        found.sum::<Option<u32>>()
+        found.collect::<Option<Vec<_>>>().map(|found| found.into_iter().flatten().collect::<BTreeSet<u32>>())
     };
+    let count = |members: BTreeSet<u32>| members.len() as u32;
     if let Some((pid, started_ticks)) = run.command {
         (presence.command, presence.command_hold) = see(pid, started_ticks);
     }
     if run.is_ended {
         // Its supervisor may take a moment to go, which means nothing.
-        presence.members = if run.is_kill_unconfirmed { members() } else { None };
+        if run.is_kill_unconfirmed {
+            // The marker of another user's process cannot be read, but its pid and start time were recorded.
+            let survivors =
+                run.survivors.iter().filter(|(pid, ticks)| see(*pid, *ticks).0 == Liveness::Alive);
+            let survivors: Vec<u32> = survivors.map(|(pid, _)| *pid).collect();
+            presence.members =
+                members().map(|members| members.into_iter().chain(survivors).collect()).map(count);
+        }
         return (Liveness::Unknown, presence);
     }
     let (alive, hold) = see(keeper.pid, keeper.started_ticks);
     presence.supervisor_hold = hold;
     match (alive, presence.command) {
-        (Liveness::Dead, _) => presence.members = members(),
+        (Liveness::Dead, _) => presence.members = members().map(count),
         // Most often it ends this very moment; a frozen supervisor does not notice.
         (Liveness::Alive, Liveness::Dead) if hold.is_none() && table.is_frozen(keeper.pid) => {
             presence.supervisor_hold = Some(Hold::Freezer);

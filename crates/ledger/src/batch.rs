@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use callboard_kernel::{Axes, Context, Decision, EntityId, Event, EventType, Moment, Value, decide};
-use callboard_lifecycle::{Delivery, Health, PolicyVersion, ReasonCode, Severity, Words};
+use callboard_lifecycle::{Delivery, Health, Kind, PolicyVersion, ReasonCode, Severity, Words};
 
 use crate::error::{AppendError, Fault, ReadError};
 use crate::record::{Hash, Record};
@@ -154,8 +154,8 @@ impl Stored {
     /// How urgent it is by what is stored; other health is judged when somebody looks.
     pub(crate) fn rank(&self) -> Severity {
         let delivery = self.text("delivery").and_then(|word| Delivery::parse(word).ok());
-        let health =
-            self.entity.reasons.iter().any(|reason| STAYS.contains(&reason.code)).then_some(Health::Degraded);
+        let stays = self.entity.reasons.iter().any(|reason| STAYS.contains(&reason.code));
+        let health = (stays || self.may_outlive_its_end()).then_some(Health::Degraded);
         let axes = Axes { lifecycle: self.entity.state.lifecycle, outcome: None, health, delivery };
         axes.severity(PolicyVersion::V2, self.entity.reasons.first().map(|reason| reason.code)).0
     }
@@ -166,6 +166,16 @@ impl Stored {
             Severity::Critical | Severity::Warning => true,
             Severity::Info | Severity::Neutral => false,
         }
+    }
+
+    /// Was a run ended by somebody who did not see its process end? Its supervisor and the reaper record what was left
+    /// behind, and how the command ended if somebody else was first.
+    fn may_outlive_its_end(&self) -> bool {
+        let has = |name| self.entity.facts.has(name);
+        self.entity.ended_at.is_some()
+            && self.entity.state.id.kind() == Kind::Session
+            && (has("pid") && has("started_ticks"))
+            && !(has("leftovers") || has("later_end"))
     }
 
     /// The id of what started it.

@@ -7,8 +7,13 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use callboard_engine::Clock;
-use callboard_kernel::{EntityId, Moment};
-use callboard_ledger::{Ledger, Options};
+use callboard_kernel::{
+    Actor, Command, Create, EntityId, EvidenceRef, Facts, Moment, Order, StateReason, Transition,
+    Value as Fact,
+};
+use callboard_ledger::{Ledger, Options, Request};
+use callboard_lifecycle::session::{SessionState, SessionTrigger};
+use callboard_lifecycle::{ActorClass, Kind, reason};
 use callboard_server::{Config, NotStarted, RunRequest, Runner, Server, Stopper};
 use callboard_supervisor::process;
 use serde_json::Value;
@@ -94,6 +99,29 @@ impl Within {
         let head = format!("Host: {address}\r\nAuthorization: Bearer {token}\r\nConnection: close");
         let request = format!("GET /api/v1{path} HTTP/1.1\r\n{head}\r\n\r\n");
         sure(exchange(address, request.as_bytes()).ok_or("no answer")).ok()
+    }
+
+    /// Waits until as many processes are watched.
+    fn watches(&self, many: u64) {
+        let until = Instant::now() + Duration::from_secs(60);
+        loop {
+            let watched = self.get("/health")["processes"]["watched"].as_u64();
+            if watched == Some(many) {
+                return;
+            }
+            assert!(Instant::now() < until, "{watched:?} are watched, and not {many}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// What the server and the command line say of a run: its chain, and whether it needs somebody.
+    fn said(&self, id: &str) -> [(String, bool); 2] {
+        let lists = |attention: &Value| attention["items"].to_string().contains(id);
+        let text = |view: &Value| view["chain"].as_str().unwrap_or_default().to_owned();
+        let (view, attention) = (self.get(&format!("/entities/{id}")), self.get("/attention"));
+        let typed = self.json(&["inspect", id, "--json"]);
+        let typed_attention = self.json(&["attention", "--json"]);
+        [(text(&view), lists(&attention)), (text(&typed), lists(&typed_attention))]
     }
 
     fn listen(&self, path: &str) -> impl Iterator<Item = (String, Value)> {
@@ -232,4 +260,103 @@ fn an_end_is_never_told_as_a_death() {
         }
     }
     assert_eq!((ended, looks), (runs, vec![]));
+}
+
+fn append(dir: &Path, id: EntityId, actor: ActorClass, order: Order) {
+    let ledger = sure(Ledger::open(&dir.join("s.db"), Options::default()));
+    let command = Command::new(id, order);
+    sure(ledger.append(Request { command, actor: Actor::new(actor, "ann"), now: Real.now(), cause: None }));
+}
+
+fn because(code: &str, evidence: EvidenceRef) -> StateReason {
+    StateReason::new(sure(reason(code)), "it was").shown_by(evidence)
+}
+
+/// The next look at a run.
+fn look(events: &mut impl Iterator<Item = (String, Value)>, id: &str) -> Value {
+    let its = |(name, data): &(String, Value)| name == "look" && data["id"] == id;
+    sure(events.find(its).ok_or("the stream ended")).1
+}
+
+#[test]
+fn a_run_that_was_ended_by_hand_is_told_as_alive_until_its_process_is_gone() {
+    let server = Within::start(None);
+    let (id, supervisor) = run(server.dir.path());
+    let pid = server.get(&format!("/entities/{id}"))["pid"].as_u64();
+    let pid = sure(u32::try_from(pid.unwrap_or_default()));
+    let mut events = server.listen("/events");
+    let asserted = because("run.cancelled.operator", EvidenceRef::human_assertion("by hand"));
+    let order = Transition::to(SessionState::Cancelled, asserted).caused_by(SessionTrigger::EndedByHand);
+    append(server.dir.path(), sure(id.parse()), ActorClass::Operator, Order::Transition(order));
+    assert_eq!(look(&mut events, &id)["chain"], "Cancelled · Still alive");
+    assert_eq!(server.said(&id), [(); 2].map(|()| ("Cancelled · Still alive".to_owned(), true)));
+    let later = sure(server.listen("/events").next().ok_or("the stream ended"));
+    assert_eq!((later.0.as_str(), &later.1["chain"]), ("look", &"Cancelled · Still alive".into()));
+    server.watches(1);
+    // Its supervisor would record how the command ended; here nobody does, and yet everybody is told.
+    kill(supervisor);
+    kill(pid);
+    assert_eq!(look(&mut events, &id)["chain"], "Cancelled");
+    assert_eq!(server.said(&id), [(); 2].map(|()| ("Cancelled".to_owned(), false)));
+    server.watches(0);
+}
+
+#[test]
+fn survivors_of_a_kill_are_watched_until_they_are_gone() {
+    let dir = sure(tempfile::tempdir());
+    let id = EntityId::new(Kind::Session, uuid::Uuid::from_u128(7));
+    // One bears the marker of the run and was never seen; the marker of the other cannot be read.
+    let sleeper = |marker: &str| {
+        let mut command = std::process::Command::new("sleep");
+        Sleeper(sure(command.arg("600").env("CALLBOARD_RUN", marker).spawn()))
+    };
+    let (unmarked, marked) = (sleeper(""), sleeper(&id.to_string()));
+    let (this, seen) = (sure(process::this()), sure(sure(process::of(unmarked.0.id())).ok_or("it is gone")));
+    let of = |pid: u32, ticks: u64| {
+        Facts::none().with("pid", i64::from(pid)).with("started_ticks", sure(i64::try_from(ticks)))
+    };
+    let number =
+        |number: Option<u64>| number.map_or(Fact::Null, |number| Fact::Int(sure(i64::try_from(number))));
+    let data = of(this.pid, 1)
+        .with("host", this.host.as_str())
+        .with("machine", this.machine.clone().map_or(Fact::Null, Fact::Text))
+        .with("boot", this.boot.as_str())
+        .with("pid_ns", number(this.pid_ns))
+        .with("time_ns", number(this.time_ns))
+        .with("supervisor", Fact::Map(of(this.pid, 1)));
+    let create = Create { at: SessionState::Pending.into(), reasons: vec![], data };
+    append(dir.path(), id, ActorClass::Supervisor, Order::Create(create));
+    let survivor = Fact::Map(of(seen.pid, seen.started_ticks));
+    let stopped = because("run.cancelled.sigterm", EvidenceRef::tool_result("SIGTERM"));
+    let mut order = Transition::to(SessionState::Cancelled, stopped).caused_by(SessionTrigger::StopAsked);
+    order.reasons.push(because("run.health.kill_unconfirmed", EvidenceRef::tool_result("alive")));
+    order.data = Facts::none().with("leftovers", 2_i64).with("survivors", Fact::List(vec![survivor]));
+    append(dir.path(), id, ActorClass::Supervisor, Order::Transition(order));
+    let server = Within::start_in(dir, None);
+    let id = id.to_string();
+    let mut events = server.listen("/events");
+    let mut next = || look(&mut events, &id)["chain"].clone();
+    assert_eq!(next(), "Cancelled · Kill unconfirmed (2 alive)");
+    server.watches(2);
+    kill(marked.0.id());
+    assert_eq!(next(), "Cancelled · Kill unconfirmed (1 alive)");
+    server.watches(1);
+    assert_eq!(
+        server.said(&id),
+        [(); 2].map(|()| ("Cancelled · Kill unconfirmed (1 alive)".to_owned(), true))
+    );
+    kill(unmarked.0.id());
+    assert_eq!(next(), "Cancelled");
+    assert_eq!(server.said(&id), [(); 2].map(|()| ("Cancelled".to_owned(), false)));
+    server.watches(0);
+}
+
+/// A process of the test, which ends with it.
+struct Sleeper(std::process::Child);
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
 }

@@ -15,8 +15,8 @@ mod watching;
 
 pub(crate) use checking::checks_of;
 pub(crate) use kept_end::{KeptEnd, find as find_kept_end};
-pub(crate) use order::whereabouts;
 pub use order::{Order, agree};
+pub(crate) use order::{process as process_facts, whereabouts};
 pub use perform::{Ended, RunError, perform};
 pub(crate) use perform::{delivered, unchecked};
 pub use recorder::{Clock, Desk, RecordError, Unrecorded};

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use callboard_engine::{Case, evaluate_as};
 use callboard_kernel::EntityId;
+use callboard_ledger::Stored;
 use callboard_lifecycle::Kind;
 
 use super::bell::Bell;
@@ -122,11 +123,19 @@ impl Follower {
     /// Takes over who began and who ended, and tells what changed.
     fn step(&mut self) -> Result<(), Problem> {
         self.meet()?;
-        if !self.ended.is_empty() {
+        while !self.ended.is_empty() {
             let pids: Vec<u32> = self.ended.iter().map(|ended| ended.pid).collect();
             let runs: Vec<EntityId> = self.ended.iter().map(|ended| ended.run).collect();
             self.app.look_again(&runs, &pids)?;
             self.ended.clear();
+            // A survivor may have left a child that nobody knows yet.
+            for run in runs {
+                if self.watch.is_after_end(run)
+                    && let Some(stored) = self.app.ledger.entity(run)?
+                {
+                    self.attend_after_end(&stored);
+                }
+            }
         }
         let (head, changed) = self.app.fleet.take_changed();
         if !changed.is_empty() {
@@ -137,24 +146,34 @@ impl Follower {
 
     /// Watches the runs that began and lets go of those that ended.
     fn meet(&mut self) -> Result<(), Problem> {
+        let mut moved = Vec::new();
         if !self.is_met {
-            let alive = self.app.board(|board| {
-                let runs = board.all().iter().filter(|entry| entry.traits.is_alive);
-                let runs = runs.filter(|entry| entry.traits.kind() == Kind::Session);
-                runs.map(|entry| (entry.traits.id, entry.processes())).collect::<Vec<_>>()
+            let (alive, ended) = self.app.board(|board| {
+                let runs = || board.all().iter().filter(|entry| entry.traits.kind() == Kind::Session);
+                let alive = runs().filter(|entry| entry.traits.is_alive);
+                let ended = runs().filter(|entry| entry.outlives_its_end());
+                let alive = alive.map(|entry| (entry.traits.id, entry.processes())).collect::<Vec<_>>();
+                (alive, ended.map(|entry| entry.traits.id).collect::<Vec<_>>())
             })?;
             for (run, processes) in alive {
                 self.ended.extend(self.watch.keep(run, processes));
             }
+            moved = ended;
             self.is_met = true;
         }
-        let moved = self.app.deaths.take_moved();
+        moved.extend(self.app.deaths.take_moved());
         for (at, run) in moved.iter().enumerate() {
             match self.app.ledger.entity(*run) {
                 Ok(Some(stored)) if stored.entity.ended_at.is_none() => {
                     self.ended.extend(self.watch.keep(*run, Case::of(&stored).processes()));
                 }
-                Ok(_) => self.watch.release(*run),
+                Ok(Some(stored)) => {
+                    if self.attend_after_end(&stored) {
+                        // The record does not say that it lives.
+                        self.ended.push(Ended { run: *run, pid: 0 });
+                    }
+                }
+                Ok(None) => self.watch.release(*run),
                 Err(away) => {
                     self.app.deaths.put_back(&moved[at..]);
                     return Err(away.into());
@@ -162,6 +181,15 @@ impl Follower {
             }
         }
         Ok(())
+    }
+
+    /// Watches the processes that outlive the end of their run, and says whether there are any.
+    fn attend_after_end(&mut self, stored: &Stored) -> bool {
+        let run = stored.entity.state.id;
+        let alive = Case::of(stored).alive_after_end(&self.app.host);
+        let is_any = !alive.is_empty();
+        self.ended.extend(self.watch.keep_after_end(run, alive));
+        is_any
     }
 
     /// Tells whoever listens what changed although nothing was recorded, and the reaper who is dead.

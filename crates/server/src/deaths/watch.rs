@@ -3,7 +3,7 @@
 //! Invariant: no more are held than half of what this process may open, so that connections find room; those of whom
 //! none is held are counted and can be tried again. Deliberately absent: what an end means.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
@@ -42,6 +42,8 @@ pub(super) struct Watch {
     /// The number of the descriptor of a process; several runs may have one supervisor.
     numbers: HashMap<Key, u64>,
     runs: HashMap<EntityId, Vec<(Key, Watched)>>,
+    /// Those of the runs that have ended by the log.
+    after_end: HashSet<EntityId>,
     next: u64,
     most: usize,
 }
@@ -83,8 +85,8 @@ impl Watch {
     fn of(bell: Arc<Bell>, most: usize) -> io::Result<Self> {
         let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         epoll::add(&poll, &*bell, epoll::EventData::new_u64(BELL), epoll::EventFlags::IN)?;
-        let (held, numbers, runs) = Default::default();
-        Ok(Self { poll, bell, held, numbers, runs, next: BELL + 1, most })
+        let (held, numbers, runs, after_end) = Default::default();
+        Ok(Self { poll, bell, held, numbers, runs, after_end, next: BELL + 1, most })
     }
 
     /// Watches the processes of a run, the one that answers for it first, and says which of them have ended already.
@@ -114,8 +116,24 @@ impl Watch {
         ended
     }
 
+    /// Watches no others of a run that has ended than these, which live on, and says which of them have ended already.
+    pub(super) fn keep_after_end(&mut self, run: EntityId, processes: Vec<ProcessIdentity>) -> Vec<Ended> {
+        self.release(run);
+        if processes.is_empty() {
+            return Vec::new();
+        }
+        self.after_end.insert(run);
+        self.keep(run, processes)
+    }
+
+    /// Is it watched although it has ended by the log?
+    pub(super) fn is_after_end(&self, run: EntityId) -> bool {
+        self.after_end.contains(&run)
+    }
+
     /// Lets go of the processes of a run.
     pub(super) fn release(&mut self, run: EntityId) {
+        self.after_end.remove(&run);
         for (_, watched) in self.runs.remove(&run).unwrap_or_default() {
             let Watched::Held(number) = watched else { continue };
             let Some(held) = self.held.get_mut(&number) else { continue };

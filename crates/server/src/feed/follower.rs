@@ -48,7 +48,7 @@ pub(crate) fn follow(
         let marks = frames.marks();
         let moved = marks.iter().filter(|mark| mark.moves && mark.kind == Kind::Session.name());
         deaths.moved(moved.map(|mark| EntityId::new(Kind::Session, mark.entity)));
-        looks.take_back(marks.iter().map(|mark| mark.entity));
+        looks.take_back(marks.iter().map(|mark| (mark.seq, mark.entity)));
         ring.push(frames);
         tell.send_replace(ring.head());
         ring.head()

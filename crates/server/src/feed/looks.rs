@@ -24,6 +24,8 @@ const STANDING_MAX: usize = 1024;
 pub(crate) struct Look {
     /// Whose it is; nobody's if it says that there were too many.
     pub(crate) of: Option<(Uuid, &'static str)>,
+    /// The record up to which it was judged.
+    head: u64,
     pub(crate) bytes: Bytes,
 }
 
@@ -53,7 +55,7 @@ impl Looks {
         // Every view is written as JSON wherever it is shown.
         let Ok(text) = serde_json::to_string(&Document { view, head }) else { return };
         let bytes = format!("event: look\ndata: {text}\n\n").into();
-        let look = Arc::new(Look { of: Some((view.id.uuid(), view.kind.name())), bytes });
+        let look = Arc::new(Look { of: Some((view.id.uuid(), view.kind.name())), head, bytes });
         let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
         if standing.len() < STANDING_MAX || standing.contains_key(&view.id.uuid()) {
             standing.insert(view.id.uuid(), Arc::clone(&look));
@@ -64,14 +66,18 @@ impl Looks {
 
     /// Tells that more changed than is told one by one.
     pub(crate) fn missed(&self, count: u64) {
-        drop(self.send.send(Arc::new(Look { of: None, bytes: missed(count) })));
+        drop(self.send.send(Arc::new(Look { of: None, head: 0, bytes: missed(count) })));
     }
 
-    /// Something was recorded of these.
-    pub(super) fn take_back(&self, entities: impl Iterator<Item = Uuid>) {
+    /// These records are of these entities. A look that was judged with the record stands.
+    pub(super) fn take_back(&self, records: impl Iterator<Item = (u64, Uuid)>) {
         let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
         if !standing.is_empty() {
-            entities.for_each(|entity| drop(standing.remove(&entity)));
+            for (seq, entity) in records {
+                if standing.get(&entity).is_some_and(|look| look.head < seq) {
+                    standing.remove(&entity);
+                }
+            }
         }
     }
 

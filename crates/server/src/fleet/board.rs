@@ -211,13 +211,16 @@ impl Board {
         let entry =
             Entry::of(stored, sight).map_err(|error| ReadError::File(std::io::Error::other(error)))?;
         let id = entry.traits.id;
-        let before = self.places.get(&id).map(|place| (*place, self.entries[*place as usize].is_dead()));
-        if entry.is_dead() && before.is_none_or(|(_, was_dead)| !was_dead) {
-            // The record does not say this, so whoever reads only records has to be told.
+        let before = self.places.get(&id).copied();
+        let old = before.map(|place| &self.entries[place as usize]);
+        // The record does not say either, so whoever reads only records has to be told.
+        if entry.is_dead() && !old.is_some_and(Entry::is_dead) {
             self.found_dead.push(id);
             self.changed.push(id);
+        } else if entry.outlives_its_end() && !old.is_some_and(Entry::outlives_its_end) {
+            self.changed.push(id);
         }
-        if let Some((place, _)) = before {
+        if let Some(place) = before {
             self.entries[place as usize] = entry;
             return Ok(place);
         }
@@ -323,7 +326,9 @@ mod tests {
         let moved = |to: SessionState, code: &str| {
             let code = reason(code).unwrap_or_else(|unknown| panic!("{unknown}"));
             let why = StateReason::new(code, "it did").shown_by(EvidenceRef::tool_result("seen"));
-            Order::Transition(Transition::to(to, why))
+            // As a supervisor does, which has seen the process end.
+            let data = if to.is_terminal() { Facts::none().with("leftovers", 0_i64) } else { Facts::none() };
+            Order::Transition(Transition::to(to, why).with(data))
         };
         match step % 5 {
             0 | 1 => moved(SessionState::Running, "run.started.ok"),

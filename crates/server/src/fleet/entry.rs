@@ -74,10 +74,13 @@ impl Entry {
 
     /// Judges it anew.
     pub(crate) fn judge(&mut self, sight: &Sight<'_>) -> Judged {
-        let before = self.verdict;
+        let (before, members) = (self.verdict, self.look.presence.members);
         self.look = self.case.look(sight);
         self.verdict = self.case.verdict(self.look);
-        Judged { is_moved: self.verdict.severity != before.severity, is_changed: self.verdict != before }
+        // How many are alive is told where somebody counted.
+        let is_recounted = self.look.presence.members != members;
+        let is_changed = self.verdict != before || is_recounted;
+        Judged { is_moved: self.verdict.severity != before.severity, is_changed }
     }
 
     /// The processes whose end changes what is said of it.
@@ -88,6 +91,13 @@ impl Entry {
     /// Is it alive by the log, and its process gone?
     pub(crate) fn is_dead(&self) -> bool {
         self.traits.is_alive && self.look.liveness == Liveness::Dead
+    }
+
+    /// Has it ended by the log, and processes of it are alive?
+    pub(crate) fn outlives_its_end(&self) -> bool {
+        let presence = &self.look.presence;
+        let is_alive = presence.command == Liveness::Alive || presence.members.is_some_and(|many| many > 0);
+        is_alive && !self.traits.is_alive
     }
 
     pub(crate) fn shown(&self) -> Shown {

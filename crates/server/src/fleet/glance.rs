@@ -85,7 +85,7 @@ impl ProcessTable for Glance<'_> {
         is_frozen
     }
 
-    fn members(&self, marker: &str) -> Option<u32> {
+    fn members(&self, marker: &str) -> Option<Vec<u32>> {
         self.host.members(marker)
     }
 }

@@ -1,4 +1,4 @@
-//! How many processes of each run are alive: one walk through the process table for all of them.
+//! Which processes of each run are alive: one walk through the process table for all of them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use crate::containment::{group_members, markers};
 /// The processes of every run that can be found on this host: in its control group, or with its marker in the environment,
 /// or descended from one of those and without a marker of their own. The caller itself is never among them.
 #[must_use]
-pub fn census() -> HashMap<String, u32> {
+pub fn census() -> HashMap<String, Vec<u32>> {
     let table = all();
     let alive: HashMap<u32, &Stat> =
         table.iter().filter(|stat| !stat.is_zombie()).map(|stat| (stat.pid, stat)).collect();
@@ -21,9 +21,9 @@ pub fn census() -> HashMap<String, u32> {
         }
     }
     let this = std::process::id();
-    let count =
-        |pids: HashSet<u32>| pids.iter().filter(|pid| **pid != this && alive.contains_key(pid)).count();
-    found.into_iter().map(|(marker, pids)| (marker, count(pids) as u32)).collect()
+    let is_counted = |pid: &u32| *pid != this && alive.contains_key(pid);
+    let counted = |pids: HashSet<u32>| pids.into_iter().filter(is_counted).collect();
+    found.into_iter().map(|(marker, pids)| (marker, counted(pids))).collect()
 }
 
 /// The markers of a process, or those of the nearest process above it that has any.
