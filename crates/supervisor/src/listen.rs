@@ -105,6 +105,8 @@ impl Watch<'_> {
         }
         if seen.suspend {
             self.suspend();
+        } else if seen.last.is_some() {
+            self.observer.typed();
         }
     }
 

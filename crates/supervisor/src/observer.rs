@@ -26,6 +26,9 @@ pub trait Observer {
         let _ = notification;
     }
 
+    /// A person pressed a key at the run's terminal, and it was passed on. What a terminal sends by itself is no key.
+    fn typed(&mut self) {}
+
     /// The main process was stopped, or goes on.
     fn stopped(&mut self, by: Option<StoppedBy>) {
         let _ = by;

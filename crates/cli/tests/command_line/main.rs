@@ -7,6 +7,7 @@ mod after_exit;
 mod archive;
 mod bad_input;
 mod checkup;
+mod conditions;
 mod derive;
 mod driver;
 mod exchange;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-use crate::runs::{CALLBOARD, only, read_until, reason, send, supervisor, until};
+use crate::runs::{CALLBOARD, only, read_until, reason, send, supervisor, titled, until};
 use crate::shelf::Shelf;
 
 const CTRL_C: &[u8] = b"\x03";
@@ -163,4 +163,28 @@ fn a_suspended_run_is_recorded_as_suspended() {
     until("going on", || (only(&shelf)["facts"]["is_stopped"] == false).then_some(()));
     send("TERM", supervisor);
     assert_eq!(seat.child.wait().unwrap().code(), Some(143));
+}
+
+/// Agents that draw a screen tell their terminal that they wait, and not their stdout.
+#[test]
+fn a_program_that_tells_its_terminal_that_it_waits_reads_waiting() {
+    let shelf = Shelf::empty();
+    let script = r#"printf "\033]7501;state=blocked:app=codex:kind=permission\007"; read line
+        printf "\033]7501;state=working:app=codex\007"; echo went; read line
+        printf "\033]777;notify;Claude Code;Claude needs your permission to use Bash\007"; read line; sleep 60"#;
+    let mut seat = seat(&shelf, &format!("exec {CALLBOARD} run --quiet --title screen -- sh -c '{script}'"));
+    let chain = |wanted: &str| {
+        until(wanted, || titled(&shelf, "screen").filter(|view| view["chain"] == wanted));
+    };
+    chain("Running · Waiting");
+    seat.type_in(b"\r");
+    chain("Running");
+    seat.type_in(b"\r");
+    chain("Running · Waiting");
+    let view = titled(&shelf, "screen").unwrap_or_default();
+    assert_eq!(view["facts"]["waits_by"], "terminal notification (inferred)");
+    seat.type_in(b"\r");
+    chain("Running");
+    seat.type_in(CTRL_C);
+    assert_eq!(seat.child.wait().unwrap().code(), Some(130));
 }

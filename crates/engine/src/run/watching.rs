@@ -266,6 +266,11 @@ impl Observer for Watching<'_, '_> {
         self.heard(&signals);
     }
 
+    fn typed(&mut self) {
+        let signals = self.reader.typed();
+        self.heard(&signals);
+    }
+
     fn notified(&mut self, notification: Notification) {
         self.lived = true;
         match notification {

@@ -26,19 +26,24 @@ fn body() {
     spec.keep = Some(Keep { dir: kept, max_bytes: 1 << 20, began_us: 0 });
     let signals = Signals::take().unwrap();
     rustix::io::write(rustix::stdio::stdout(), BEGIN).unwrap();
-    let mut account = Account { report: report.clone().into() };
+    let mut account = Account { report: report.clone().into(), typed: 0 };
     start(spec).unwrap().listen(signals).watch(&mut account);
     std::process::exit(0);
 }
 
 struct Account {
     report: std::path::PathBuf,
+    typed: u32,
 }
 
 impl callboard_supervisor::Observer for Account {
+    fn typed(&mut self) {
+        self.typed += 1;
+    }
+
     fn ended(&mut self, end: &callboard_supervisor::End) {
         let partial = self.report.with_extension("partial");
-        let written = std::fs::write(&partial, format!("{end:?}"))
+        let written = std::fs::write(&partial, format!("{end:?} after {} keys", self.typed))
             .and_then(|()| std::fs::rename(&partial, &self.report));
         written.unwrap_or_else(|error| panic!("the report cannot be written: {error}"));
     }

@@ -79,6 +79,25 @@ fn the_child_has_a_terminal_of_its_own_with_our_size() {
 }
 
 #[test]
+fn a_key_is_told_and_what_a_terminal_sends_by_itself_is_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut person = Person::new();
+    let second = person.start(directory.path(), "echo ready; read x; echo one; read x; echo two");
+    person.see("ready");
+    // The focus, and where the cursor is.
+    for report in ["\x1b[I", "\x1b[12;40R"] {
+        person.type_keys(report.as_bytes());
+        person.see(&report.replace('\x1b', "^["));
+    }
+    person.type_keys(b"\r");
+    person.see("one");
+    person.type_keys(b"\r");
+    person.see("two");
+    let report = second.report();
+    assert!(report.ends_with("after 2 keys"), "{report}");
+}
+
+#[test]
 fn a_new_size_is_passed_on() {
     let directory = tempfile::tempdir().unwrap();
     let mut person = Person::new();
