@@ -21,7 +21,7 @@ mod terminal;
 mod usd;
 mod verdict;
 
-pub use daemon::{SharedDaemon, shared_daemon};
+pub use daemon::{Home, SharedDaemon, SharedServer, shared_daemon, shared_server};
 pub use detect::{Launch, detect};
 pub use end::{AgentEnd, Cause, Failure};
 pub use noise::is_noise;

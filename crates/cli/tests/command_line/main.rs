@@ -33,6 +33,7 @@ mod receiver;
 mod runs;
 mod secrets;
 mod server;
+mod shared;
 mod shelf;
 mod silence;
 mod starting;

@@ -33,15 +33,19 @@ fn is_alive(pid: u64) -> bool {
 #[test]
 fn two_terminals_of_codex_share_no_daemon() {
     let Some(stage) = Stage::set(Program::Codex, Act::Calls(TOOL)) else { return };
-    // The first of a home starts the daemon; whoever comes later would work in it.
+    // By itself, the first of a home would start a daemon, and the second would work in it.
     let (mut first, first_view, first_tool) = open(&stage, "first");
     let (mut second, second_view, second_tool) = open(&stage, "second");
     assert_eq!(stage.views().len(), 2);
-    assert_eq!(second_view["facts"]["added_arguments"], json!(["--no-daemon"]), "{second_view}");
-    assert_eq!(first_view["facts"]["added_arguments"], Value::Null, "{first_view}");
+    let id = |view: &Value| view["id"].as_str().unwrap_or_default().to_owned();
+    for view in [&first_view, &second_view] {
+        let added = &view["facts"]["added_arguments"];
+        assert_eq!(*added, json!(["-c", "features.daemon_auto_start=false"]), "{view}");
+        let daemons = processes(&id(view)).into_iter().filter(|(_, line)| line.contains("app-server"));
+        assert_eq!(daemons.collect::<Vec<_>>(), []);
+    }
     assert!(is_alive(first_tool) && is_alive(second_tool));
 
-    let id = |view: &Value| view["id"].as_str().unwrap_or_default().to_owned();
     stage.ask(&["stop", &id(&first_view)]);
     let ended = first.child.wait().unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(ended.code(), Some(143), "{}", first.said());

@@ -21,7 +21,7 @@ use callboard_supervisor::{
     Spec, StartError, StopCause, Timer, prepare, process,
 };
 
-use super::alone;
+use super::alone::{self, Outside};
 use super::checking::{Owner, Supervised, checks_of};
 use super::ending::{Asked, Delivered, Ending, ending};
 use super::last_words::LastWords;
@@ -63,11 +63,14 @@ pub fn perform(order: Order, desk: Desk<'_>, started: &mut dyn FnMut(EntityId)) 
     let this = process::this().map_err(RunError::Identity)?;
     let mut recorder = Recorder::new(desk, order.id, &order.dir, &this, order.cause.clone());
     let signals = Signals::take().map_err(RunError::Identity)?;
-    let added = alone::argument(&order.argv);
+    let (added, outside) = (alone::arguments(&order.argv), Outside::of(&order.argv));
     let mut data = order.facts(&this);
     data.merge(&recorder.end_key());
-    if let Some((_, word)) = added {
-        data.set("added_arguments", Value::List(vec![Value::Text(word.to_owned())]));
+    if let Some((_, words)) = added {
+        data.set("added_arguments", Value::List(words.iter().map(|word| Value::from(*word)).collect()));
+    }
+    if let Some(outside) = &outside {
+        data.set("shared", Value::Map(outside.facts()));
     }
     let begin = Create { at: SessionState::Pending.into(), reasons: Vec::new(), data };
     let unrecorded = |error| RunError::NotRecorded(Box::new(error));
@@ -78,7 +81,7 @@ pub fn perform(order: Order, desk: Desk<'_>, started: &mut dyn FnMut(EntityId)) 
     recorder.reserve();
     match prepared.and_then(Prepared::start) {
         Ok(running) => {
-            let mut begun = Some(begun(&running));
+            let mut begun = Some(begun(&running, outside.as_ref()));
             if order.is_detached()
                 && !running.is_starting()
                 && let Some(begun) = begun.take()
@@ -88,7 +91,7 @@ pub fn perform(order: Order, desk: Desk<'_>, started: &mut dyn FnMut(EntityId)) 
                 drop(ticket.wait());
             }
             started(order.id);
-            watch(&order, running.listen(signals), begun, &mut recorder)
+            watch(&order, running.listen(signals), begun, outside.as_ref(), &mut recorder)
         }
         Err(error) => not_started(&order, &error, Some(signals), &mut recorder),
     }
@@ -101,10 +104,11 @@ impl Order {
     }
 }
 
-fn spec(order: &Order, added: Option<(usize, &str)>, recorder: &Recorder<'_>) -> Spec {
+fn spec(order: &Order, added: Option<(usize, &[&str])>, recorder: &Recorder<'_>) -> Spec {
     let mut argv = order.argv.clone();
-    if let Some((position, word)) = added {
-        argv.insert(position.min(argv.len()), word.into());
+    if let Some((position, words)) = added {
+        let position = position.min(argv.len());
+        argv.splice(position..position, words.iter().map(Into::into));
     }
     let (program, args) = argv.split_first().map_or_else(Default::default, |(p, a)| (p.clone(), a.to_vec()));
     let began_us = u64::try_from(recorder.now().as_micros()).unwrap_or_default();
@@ -122,11 +126,12 @@ fn spec(order: &Order, added: Option<(usize, &str)>, recorder: &Recorder<'_>) ->
     }
 }
 
-fn begun(running: &Running) -> Transition {
+fn begun(running: &Running, outside: Option<&Outside>) -> Transition {
     let Identity { pid, started_ticks, .. } = running.identity();
     let seen = format!("pid {pid}, started at tick {started_ticks}");
-    let reason = StateReason::new(const { ReasonCode::of("run.started.ok") }, "the process was started")
+    let mut reason = StateReason::new(const { ReasonCode::of("run.started.ok") }, "the process was started")
         .shown_by(EvidenceRef::tool_result(seen));
+    reason.evidence.extend(outside.map(|outside| EvidenceRef::tool_result(outside.told())));
     let mut data = process_facts(running.identity());
     data.set("containment", Value::Map(containment(running.containment())));
     Transition::to(SessionState::Running, reason).caused_by(SessionTrigger::Spawned).with(data)
@@ -154,6 +159,7 @@ fn watch(
     order: &Order,
     running: Running,
     begun: Option<Transition>,
+    outside: Option<&Outside>,
     recorder: &mut Recorder<'_>,
 ) -> Result<Ended, RunError> {
     let is_starting = running.is_starting();
@@ -167,7 +173,10 @@ fn watch(
     watching.checking();
     let checked = check(order, &mut watching, signals, now);
     let (summary, known, asked, last_words) = watching.finish();
-    let ending = named(&end, &asked, &summary, &checked, &last_words);
+    let mut ending = named(&end, &asked, &summary, &checked, &last_words);
+    if let (Some(outside), Some(first)) = (outside, ending.reasons.first_mut()) {
+        first.evidence.push(EvidenceRef::tool_result(outside.told()));
+    }
     let mut data = known;
     data.merge(&of_end(&end));
     data.merge(&checked.facts(&order.agreement));
