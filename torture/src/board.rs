@@ -86,6 +86,9 @@ impl Board {
             holders.iter().for_each(|holder| drop(holder.kill(token)));
             holders.is_empty().then_some(())
         })?;
+        if !self.store.exists() {
+            return Ok(());
+        }
         let whole = Self { mutant: None, ..self.clone() };
         whole.ask(&["reap"])?;
         let ids = whole.events()?.iter().map(|record| entity(record)).collect::<Result<Vec<_>>>()?;

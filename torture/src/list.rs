@@ -2,10 +2,6 @@
 
 use crate::driver::Torture;
 
-/// Tortures that run only when they are named. `truth` wants a terminal's signals, which a program in the background does
-/// not have, and a machine that is not busy: it is no part of `all` and of the mutants until neither spoils it.
-pub(crate) const ONLY_BY_NAME: &[&str] = &["truth"];
-
 pub(crate) const TORTURES: &[Torture] = &[
     crate::model::TORTURE,
     crate::pg_model::TORTURE,

@@ -15,6 +15,7 @@ mod commands;
 mod crash;
 mod crashpoints;
 mod dice;
+mod dispositions;
 mod driver;
 mod flood;
 mod forgery;
@@ -51,5 +52,9 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let Err(error) = dispositions::set_back(&arguments) {
+        eprintln!("torture: {error:#}");
+        return ExitCode::from(2);
+    }
     driver::main(&arguments, list::TORTURES)
 }

@@ -8,14 +8,10 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use crate::driver::Torture;
-use crate::list::ONLY_BY_NAME;
 
 /// Runs the mutants of all tortures, or of the one that is named.
 pub(crate) fn run(tortures: &[Torture], only: Option<&str>) -> ExitCode {
-    let is_chosen = |torture: &&Torture| match only {
-        Some(name) => name == torture.name,
-        None => !ONLY_BY_NAME.contains(&torture.name),
-    };
+    let is_chosen = |torture: &&Torture| only.is_none_or(|name| name == torture.name);
     let chosen: Vec<&Torture> = tortures.iter().filter(is_chosen).collect();
     let (mut passed, mut failed) = (0, usize::from(chosen.is_empty()));
     for torture in chosen {

@@ -321,7 +321,7 @@ impl Error {
             }
             Self::Occupied(_) => ("nothing is overwritten".to_owned(), "name a file that does not exist yet"),
             Self::NoStore(_) => (
-                "nothing was recorded there yet".to_owned(),
+                "no file is there: nothing was recorded yet, or it was moved or removed".to_owned(),
                 "record something, such as callboard create session, or name another store: --store PATH",
             ),
             Self::NoEntity(_) => {

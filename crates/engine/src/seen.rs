@@ -30,6 +30,8 @@ impl Seen {
             return Ok(Self { stored, look });
         }
         let again = read_again(ledger, stored.entity.state.id)?.unwrap_or(stored);
+        // Its command may have been alive a moment before the end that is recorded now.
+        let look = Case::of(&again).look(sight);
         Ok(Self { stored: again, look })
     }
 

@@ -21,6 +21,11 @@ pub trait ProcessTable {
     /// What is to be seen under a pid.
     fn look(&self, pid: u32) -> Sighting;
 
+    /// The same, and nothing that was seen before is used.
+    fn look_anew(&self, pid: u32) -> Sighting {
+        self.look(pid)
+    }
+
     /// Is the control group of a process frozen?
     fn is_frozen(&self, pid: u32) -> bool {
         let _ = pid;
@@ -134,7 +139,8 @@ fn present(table: &dyn ProcessTable, keeper: &ProcessIdentity, run: &Recorded) -
         return (alive, presence);
     }
     let see = |pid, started_ticks| {
-        let seen = match table.look(pid) {
+        // Who was seen before an end was recorded is no sign of life after it.
+        let seen = match if run.is_ended { table.look_anew(pid) } else { table.look(pid) } {
             Sighting::Seen { hold, .. } if mutant::removed("supervisor_start_time") => {
                 Sighting::Seen { started_ticks, hold }
             }

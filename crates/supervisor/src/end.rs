@@ -7,6 +7,8 @@ use std::time::Duration;
 pub struct End {
     /// The wait status of the main process.
     pub how: How,
+    /// Whether the main process was seen to become the program before somebody ended it.
+    pub began: bool,
     /// Whose doing it was.
     pub cause: Cause,
     /// Whether the kernel killed the main process because memory ran out; none where nobody can know. A child that was

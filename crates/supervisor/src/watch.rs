@@ -29,6 +29,8 @@ pub(crate) struct Watch<'a> {
     pub(crate) main: Option<(How, Duration, Usage)>,
     /// The last key that was typed at our terminal, if it breaks off.
     pub(crate) typed: Option<Typed>,
+    /// The main process was seen to become the program.
+    began: bool,
     /// The main process is stopped.
     pub(crate) is_stopped: bool,
     /// Until when a signal to us may still explain the end of the main process, from the start.
@@ -72,6 +74,7 @@ impl<'a> Watch<'a> {
         Self {
             clocks: Clocks::new(run.started, run.spec.timers.clone()),
             tree: run.tree(),
+            began: !run.is_starting(),
             run,
             observer,
             stage: Stage::Free,
@@ -142,7 +145,12 @@ impl<'a> Watch<'a> {
         let Some(said) = self.run.report.as_ref().and_then(crate::before_exec::Report::read) else { return };
         self.run.report = None;
         match said {
-            Ok(()) => self.observer.started(),
+            // After a stop nobody can tell: a process that is killed closes the pipe as one does that becomes the program.
+            Ok(()) if self.stage == Stage::Free => {
+                self.began = true;
+                self.observer.started();
+            }
+            Ok(()) => {}
             Err(stillborn) => {
                 self.observer.not_started(crate::start::Failure::from(stillborn).told(&self.run.spec));
                 // It is about to end, and says nothing that was not said.
@@ -255,6 +263,7 @@ impl<'a> Watch<'a> {
         let (how, elapsed, usage) = main;
         let mut end = End {
             how,
+            began: self.began,
             cause: self.cause,
             oom: memory.main,
             oom_kills: memory.kills,

@@ -56,6 +56,8 @@ pub(crate) struct Play<'a> {
     child: RefCell<Option<Child>>,
     seat: RefCell<Option<Seat>>,
     exit: Cell<Option<i32>>,
+    /// The supervisor, once it was looked for.
+    supervisor: Cell<Option<u32>>,
     watch: &'a Watched,
 }
 
@@ -90,6 +92,7 @@ pub(crate) fn play(place: &Place, row: &Row, number: usize) -> Result<()> {
             child: RefCell::new(None),
             seat: RefCell::new(None),
             exit: Cell::new(None),
+            supervisor: Cell::new(None),
             watch: &watch,
         };
         let outcome = play.act();
@@ -295,7 +298,9 @@ impl Play<'_> {
             Whom::Supervisor => {
                 let all = self.place.board.supervisors(&self.token);
                 let run = all.iter().find(|holder| holder.words.contains(" run "));
-                Ok(run.with_context(|| format!("no supervisor among {all:?}"))?.pid)
+                let pid = run.with_context(|| format!("no supervisor among {all:?}"))?.pid;
+                self.supervisor.set(Some(pid));
+                Ok(pid)
             }
             Whom::Command => in_file("command"),
             Whom::Named(file) => in_file(file),
@@ -307,12 +312,11 @@ impl Play<'_> {
         send(pid, signal)
     }
 
+    /// A process that is about to go has lost its environment before it is gone, so it is known by its pid.
     fn await_supervisors_end(&self) -> Result<()> {
-        let none = || {
-            let all = self.place.board.supervisors(&self.token);
-            (!all.iter().any(|holder| holder.words.contains(" run "))).then_some(())
-        };
-        until(patience(), none)?.context("its supervisor does not go")
+        let pid = self.supervisor.get().context("no supervisor was signalled")?;
+        let is_gone = || matches!(state_of(pid), None | Some('Z' | 'X')).then_some(());
+        until(patience(), is_gone)?.context("its supervisor does not go")
     }
 
     /// From here on the server stands still, and nobody asks it; or it goes on.

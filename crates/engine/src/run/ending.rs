@@ -53,7 +53,7 @@ pub(crate) enum Delivered<'a> {
 pub(crate) fn ending(end: &End, asked: &Asked, verdict: &Verdict, delivery: Delivered<'_>) -> Ending {
     let cause = if mutant::removed("whose_doing") { Cause::OfItself } else { end.cause };
     let mut ending = match cause {
-        Cause::Timer { timer, configured, elapsed } => timed_out(timer, configured, elapsed),
+        Cause::Timer { timer, configured, elapsed } => timed_out(timer, configured, elapsed, end.began),
         Cause::Stopped(cause) => stopped(cause, asked),
         Cause::OfItself => of_itself(end, asked, verdict, delivery),
     };
@@ -62,6 +62,10 @@ pub(crate) fn ending(end: &End, asked: &Asked, verdict: &Verdict, delivery: Deli
         let own = (end.cause == Cause::OfItself).then_some(end.how);
         first.evidence.extend(of_agent(own, verdict).into_iter().map(EvidenceRef::tool_result));
         first.evidence.extend(of_output(end).into_iter().map(EvidenceRef::tool_result));
+        if !end.began {
+            let unseen = "its program was not seen to start: exec had not returned";
+            first.evidence.push(EvidenceRef::tool_result(unseen));
+        }
         first.evidence.extend(end.flaw.as_deref().map(EvidenceRef::tool_result));
         if let Some(kills) = end.oom_kills.filter(|kills| *kills > 0 && end.oom == Some(false)) {
             let children = format!("{kills} other processes of the run were killed because memory ran out");
@@ -112,8 +116,9 @@ fn of_agent(own: Option<How>, verdict: &Verdict) -> Vec<String> {
     told
 }
 
-fn timed_out(timer: Timer, configured: Duration, elapsed: Duration) -> Ending {
+fn timed_out(timer: Timer, configured: Duration, elapsed: Duration, began: bool) -> Ending {
     let (code, what) = match timer {
+        Timer::Total if !began => (const { ReasonCode::of("run.timed_out.deadline") }, "not started"),
         Timer::Total => (const { ReasonCode::of("run.timed_out.deadline") }, "ran"),
         Timer::FirstOutput => (const { ReasonCode::of("run.timed_out.first_output") }, "not heard of"),
         Timer::Silence => (const { ReasonCode::of("run.timed_out.silence") }, "silent"),

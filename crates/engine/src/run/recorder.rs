@@ -16,6 +16,7 @@ use callboard_lifecycle::ActorClass;
 use callboard_supervisor::Identity;
 
 use super::kept_end::{EndKeeper, KEY_FACT};
+use crate::mutant;
 
 /// How long an end is tried to be written while others hold the store, or after a write that failed without saying why.
 /// The command has ended, and whoever started it waits for its exit code.
@@ -219,7 +220,8 @@ impl<'a> Recorder<'a> {
                 Ok(receipt)
             }
             Err(because) => {
-                let kept = if is_final(&because) { None } else { Some(self.keep(&command, &because)) };
+                let is_lost = is_final(&because) || mutant::removed("ends_are_kept");
+                let kept = if is_lost { None } else { Some(self.keep(&command, &because)) };
                 Err(Unrecorded { because, kept })
             }
         }

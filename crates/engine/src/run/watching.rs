@@ -319,6 +319,11 @@ impl Observer for Watching<'_, '_> {
         let since = self.recorder.now().to_string();
         self.stopping =
             Some(Facts::none().with("cause", stop_word(cause)).with("by", by).with("since", since));
+        if let Some((_, begun)) = self.begun.as_mut().filter(|_| self.is_starting)
+            && let Some(first) = begun.reasons.first_mut()
+        {
+            first.message = "the process was started, and its program had not begun to run".to_owned();
+        }
         self.begin();
         drop(self.write());
     }

@@ -394,6 +394,43 @@ mod tests {
         }
     }
 
+    /// A host on which a supervisor (7) records the end of its run just before somebody looks for it, and after somebody
+    /// has looked for its command (2).
+    struct Parting<'a> {
+        here: Place,
+        ledger: &'a Ledger,
+        is_over: std::cell::Cell<bool>,
+    }
+
+    impl ProcessTable for Parting<'_> {
+        fn here(&self) -> &Place {
+            &self.here
+        }
+
+        fn look(&self, pid: u32) -> Sighting {
+            if pid == 7 && !self.is_over.replace(true) {
+                send(self.ledger, 1, order(3));
+            }
+            if self.is_over.get() { Sighting::Gone } else { Sighting::Seen { started_ticks: 1, hold: None } }
+        }
+    }
+
+    #[test]
+    fn a_command_that_was_seen_before_the_end_is_no_sign_of_life_after_it() {
+        let place = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(&place.path().join("s.db"), Options::default()).unwrap();
+        let process = |pid: i64| Facts::none().with("pid", pid).with("started_ticks", 1_i64);
+        let data = process(2).with("host", "h").with("boot", "b").with("supervisor", Value::Map(process(7)));
+        send(&ledger, 1, Order::Create(Create { at: SessionState::Pending.into(), reasons: vec![], data }));
+        send(&ledger, 1, order(0));
+        let here = Place { host: "h".to_owned(), boot: "b".to_owned(), ..Place::default() };
+        let parting = Parting { here, ledger: &ledger, is_over: false.into() };
+        let stored = ledger.slice(Slice { live: true, limit: 9, ..Slice::default() }).unwrap();
+        let seen = Seen::all(&ledger, stored, &Sight::present(NOW, &parting)).unwrap();
+        let shown: Vec<String> = seen.iter().map(|seen| seen.view().chain).collect();
+        assert_eq!(shown, ["Completed"]);
+    }
+
     /// A host on which nobody lives.
     struct Deserted(Place);
 

@@ -69,6 +69,11 @@ impl ProcessTable for Glance<'_> {
         seen
     }
 
+    /// Most of those who are asked for this way are gone, and they are not remembered.
+    fn look_anew(&self, pid: u32) -> Sighting {
+        self.host.look(pid)
+    }
+
     fn is_frozen(&self, pid: u32) -> bool {
         let now = Instant::now();
         let mut frozen = self.looks.frozen.lock().unwrap_or_else(PoisonError::into_inner);

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::truth::play::Play;
-use crate::truth::row::{Alive, End, RUNGS, Row, Rung, Said, Step, Way, gated, run};
+use crate::truth::row::{Alive, End, How, RUNGS, Row, Rung, Said, Step, Way, gated, run};
 
 const CHECKING: Alive = Alive::WORKING.phase(&["starting", "working", "stopping", "draining", "checking"]);
 
@@ -65,18 +65,16 @@ fn checks(rung: Rung) -> Vec<Row> {
         Row::new(name, start, end).may(CHECKING).before(before).then(Step::Go)
     };
     let broken = End::failed("run.failed.invalid_artifact", 1).or("run.failed.missing_artifact");
-    let slow = with("a check takes its time", "exit 0", End::completed(), |play| {
-        std::fs::write(play.path("contract.yaml"), SLOW)?;
-        let mode = rustix::fs::Mode::from_raw_mode(0o600);
-        Ok(rustix::fs::mkfifoat(rustix::fs::CWD, play.path("checked"), mode)?)
-    });
-    let slow = slow
-        .then(Step::Await("checking"))
-        .then(Step::Say(Said::phase("checking")))
-        .then(Step::Only(Alive::WORKING.phase(&["checking"]).living()))
-        .then(Step::Hold(std::time::Duration::from_millis(200)))
-        .then(Step::Only(CHECKING))
-        .does(|play| Ok(std::fs::write(play.path("checked"), "go\n")?));
+    let slow = |name: &str, end: End| {
+        with(name, "exit 0", end, slow_check)
+            .then(Step::Await("checking"))
+            .then(Step::Say(Said::phase("checking")))
+            .then(Step::Only(Alive::WORKING.phase(&["checking"]).living()))
+            .then(Step::Hold(std::time::Duration::from_millis(200)))
+            .then(Step::Only(CHECKING))
+    };
+    let unchecked = End::cancelled("run.cancelled.operator").how(How::Code(0));
+    let unchecked = unchecked.fact("/state/delivery", "unknown").says(&["while its artifacts were checked"]);
     vec![
         with("a check passes", "exit 0", End::completed(), |play| {
             Ok(std::fs::write(play.path("contract.yaml"), PASSES)?)
@@ -87,6 +85,14 @@ fn checks(rung: Rung) -> Vec<Row> {
         with("a check fails after exit 3", "exit 3", End::exited(3), |play| {
             Ok(std::fs::write(play.path("contract.yaml"), FAILS)?)
         }),
-        slow,
+        slow("a check takes its time", End::completed())
+            .does(|play| Ok(std::fs::write(play.path("checked"), "go\n")?)),
+        slow("a check is stopped", unchecked).then(Step::Ask(&["stop", "{}"])),
     ]
+}
+
+fn slow_check(play: &Play<'_>) -> Result<()> {
+    std::fs::write(play.path("contract.yaml"), SLOW)?;
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    Ok(rustix::fs::mkfifoat(rustix::fs::CWD, play.path("checked"), mode)?)
 }

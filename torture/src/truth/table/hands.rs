@@ -33,7 +33,8 @@ pub(super) fn rows() -> Vec<Row> {
     end = end.says(&["run.health.kill_unconfirmed"]).never(&["0 of its processes left", "were ended"]);
     end.exit = None;
     let row = Row::new("another user's process cannot be ended", start, end).may(STOPPING).slow().shows();
-    rows.push(row.then(Step::Await("other")).then(Step::Signal(Whom::Supervisor, 15)).does(unconfirmed));
+    let row = row.then(Step::Await("other")).does(is_of_another_user);
+    rows.push(row.then(Step::Signal(Whom::Supervisor, 15)).does(unconfirmed));
     rows
 }
 
@@ -53,6 +54,16 @@ fn by_hand(play: &Play<'_>, state: &str, reason: &str) -> Result<()> {
     play.go()?;
     let pid = play.pid(Whom::Command)?;
     until(patience(), || play::state_of(pid).is_none().then_some(()))?.context("it does not end")
+}
+
+/// The process has become that of another user.
+fn is_of_another_user(play: &Play<'_>) -> Result<()> {
+    let other = play.pid(Whom::Named("other"))?;
+    let sleeps = || {
+        let words = std::fs::read(format!("/proc/{other}/cmdline")).ok()?;
+        words.starts_with(b"sleep").then_some(())
+    };
+    until(patience(), sleeps)?.context("it does not change its user")
 }
 
 /// Whoever was left is still there; then it is ended by somebody who may.

@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 
 use crate::truth::play::Play;
-use crate::truth::row::{End, How, Row, Rung, Step, Way, Whom, argv, run, there};
+use crate::truth::row::{End, How, Row, Rung, Step, Way, Whom, argv, gated, run, there};
 use crate::truth::surfaces;
 
 /// Takes memory until somebody stops it.
@@ -41,11 +41,54 @@ pub(super) fn rows() -> Vec<Row> {
             End::completed(),
         );
         rows.push(row.does(small));
+        rows.push(limited_from_outside(rung));
         let start = there("exec sleep 600").rung(rung).way(Way::Detached);
         let end = End::signaled(9).never(&["run.failed.oom"]);
         rows.push(Row::new("killed without a limit", start, end).then(Step::Signal(Whom::Command, 9)));
     }
     rows
+}
+
+/// Makes a control group that is not the run's and has little memory, as that of a container.
+const OUTER: &str = "M=/sys/fs/cgroup/memory$(sed -n 's/^[0-9]*:memory://p' /proc/self/cgroup); \
+                     [ -d $M ] || M=/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup); \
+                     G=$M/$CALLBOARD_TORTURE; mkdir $G && echo $G > outer || exit 70; \
+                     if [ -e $G/memory.max ]; then L=memory.max; else L=memory.limit_in_bytes; fi; \
+                     echo 64M > $G/$L || exit 70";
+
+/// Memory that somebody else limits: whether it ran out is seen, or is not known; it is never denied.
+fn limited_from_outside(rung: Rung) -> Row {
+    let name = "memory runs out within a limit around callboard";
+    let greedy = format!("exec {GREEDY}");
+    let row = match rung {
+        Rung::Group => {
+            let wrapper = format!("{OUTER}; echo $$ > $G/cgroup.procs || exit 70; exec \"$@\"");
+            let end = End::failed("run.failed.oom", 137).how(How::Signal(9)).fact("/exit/oom", true);
+            Row::new(name, run(&greedy).wrapped(&["sh", "-c", &wrapper, "sh"]), end)
+        }
+        // Where no control groups are to be seen nobody can know.
+        Rung::Tree => {
+            let end = End::signaled(9).fact("/exit/oom", serde_json::Value::Null);
+            let end = end.says(&["whether memory ran out is not known"]);
+            Row::new(name, gated(&greedy).rung(rung), end).does(confine).then(Step::Go)
+        }
+    };
+    row.does(|play| {
+        play.wait_for_child()?;
+        Ok(std::fs::remove_dir(std::fs::read_to_string(play.path("outer"))?.trim())?)
+    })
+}
+
+/// Puts the supervisor and its command into such a control group from outside.
+fn confine(play: &Play<'_>) -> Result<()> {
+    let mut made = std::process::Command::new("sh");
+    made.args(["-c", OUTER]).current_dir(&play.dir).env(crate::board::TOKEN, &play.token);
+    ensure!(made.status()?.success(), "no control group can be made");
+    let group = std::fs::read_to_string(play.path("outer"))?;
+    for whom in [Whom::Supervisor, Whom::Command] {
+        std::fs::write(format!("{}/cgroup.procs", group.trim()), play.pid(whom)?.to_string())?;
+    }
+    Ok(())
 }
 
 /// `true` needs a few megabytes at most, whatever the supervisor needs.

@@ -1,11 +1,14 @@
 //! Starts that fail: what is missing, and that a file that is there is not called missing.
 
 use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::truth::play::Play;
-use crate::truth::row::{End, RUNGS, Row, Start, WAYS, argv};
+use crate::board::{self, TOKEN};
+use crate::truth::play::{self, Play};
+use crate::truth::row::{Alive, End, RUNGS, Row, Rung, Said, Start, Step, WAYS, Way, Whom, argv};
 
 /// A command line that cannot be started: what it is, its words, the reason, the exit code, words that say and never say.
 struct Fault {
@@ -95,8 +98,49 @@ pub(super) fn rows() -> Vec<Row> {
                 rows.push(late(fault.name, start, end));
             }
         }
+        rows.extend(hanging(rung));
     }
     rows
+}
+
+const STARTING: Alive = Alive::WORKING.phase(&["starting"]);
+
+/// Programs whose `exec` does not return, as on a file system that does not answer.
+fn hanging(rung: Rung) -> Vec<Row> {
+    let row = |name: &str, way: Way, options: &[&str], end: End| {
+        let start = argv(&["./held"]).rung(rung).way(way).with(options);
+        Row::new(format!("exec does not return, {name}"), start, end)
+            .before(hold)
+            .may(STARTING)
+            .then(Step::Say(Said::phase("starting")))
+            .then(Step::Only(STARTING.living()))
+            .then(Step::Hold(Duration::from_millis(200)))
+            .then(Step::Only(STARTING.phase(&["starting", "working", "stopping", "draining"])))
+    };
+    let stopped = End::cancelled("run.cancelled.operator").says(&["was not seen to start"]);
+    let late = End::timed_out("run.timed_out.deadline").says(&["not started for"]).never(&["ran for"]);
+    vec![
+        row("and an operator stops it", Way::Detached, &[], stopped).then(Step::Ask(&["stop", "{}"])),
+        row("and it is late", Way::Foreground, &["--timeout", "3s"], late).slow(),
+        row("and then it does", Way::Foreground, &[], End::completed())
+            .does(|play| play::send(play.pid(Whom::Named("holder"))?, KILL)),
+    ]
+}
+
+const KILL: i32 = 9;
+
+/// Whoever opens a file of which somebody has a lease is kept waiting by the kernel until it is given back.
+const LEASE: &str = "$SIG{IO} = 'IGNORE'; open(F, '+<', 'held') or die; \
+                     for (1..600) { last if $held = fcntl(F, 1024, 1); select(undef, undef, undef, 0.05) } \
+                     $held or die; open(P, '>', 'holding'); print P $$; close P; rename 'holding', 'holder'; sleep 600";
+
+fn hold(play: &Play<'_>) -> Result<()> {
+    file(play, "held", b"#!/bin/sh\nexit 0\n", 0o755)?;
+    let mut holder = Command::new("perl");
+    holder.args(["-e", LEASE]).current_dir(&play.dir).env(TOKEN, &play.token);
+    // It is ended with everybody who carries the token.
+    drop(board::start(holder)?);
+    play.await_file("holder")
 }
 
 /// The files are laid out before anything is started.
@@ -104,11 +148,13 @@ fn late(name: &str, start: Start, end: End) -> Row {
     Row::new(name, start, end).before(lay_out)
 }
 
+fn file(play: &Play<'_>, name: &str, bytes: &[u8], mode: u32) -> Result<()> {
+    std::fs::write(play.path(name), bytes)?;
+    Ok(std::fs::set_permissions(play.path(name), std::fs::Permissions::from_mode(mode))?)
+}
+
 fn lay_out(play: &Play<'_>) -> Result<()> {
-    let file = |name: &str, bytes: &[u8], mode: u32| -> Result<()> {
-        std::fs::write(play.path(name), bytes)?;
-        Ok(std::fs::set_permissions(play.path(name), std::fs::Permissions::from_mode(mode))?)
-    };
+    let file = |name: &str, bytes: &[u8], mode: u32| file(play, name, bytes, mode);
     std::fs::create_dir(play.path("directory"))?;
     file("plain", b"#!/bin/sh\nexit 0\n", 0o644)?;
     file("no-interpreter", b"#!/nowhere/interpreter\nexit 0\n", 0o755)?;

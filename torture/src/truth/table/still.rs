@@ -9,13 +9,14 @@ use anyhow::{Context, Result, ensure};
 
 use crate::truth::play::{self, Play};
 use crate::truth::play::{patience, until};
-use crate::truth::row::{Alive, End, RUNGS, Row, Rung, Said, Start, Step, Way, Whom, gated, there};
+use crate::truth::row::{Alive, End, RUNGS, Row, Rung, Said, Start, Step, WAYS, Way, Whom, gated, there};
 
 const STOP: i32 = 19;
 const CONT: i32 = 18;
 /// The bound, and for how long everything stands still.
 const BOUND: &str = "6s";
 const GAP: Duration = Duration::from_secs(8);
+const TEN_MINUTES: Duration = Duration::from_secs(600);
 /// A supervisor that stands still is not at work, whatever its command does.
 const STILL: Alive = Alive::WORKING
     .health(&["ok", "running", "paused", "degraded", "stalled", "unknown"])
@@ -51,8 +52,12 @@ pub(super) fn rows() -> Vec<Row> {
         let late = row("goes on past its bound", start, End::timed_out("run.timed_out.deadline"));
         rows.push(through_the_gap(late, |_| Ok(())));
         rows.push(dead_behind_it(rung));
-        rows.push(laptop(rung, Way::Foreground));
-        rows.push(laptop(rung, Way::Detached));
+        for way in WAYS {
+            rows.push(laptop("the whole machine sleeps", rung, way, GAP));
+            // In real time, so only when everything is played.
+            let long = laptop("the whole machine sleeps for ten minutes", rung, way, TEN_MINUTES);
+            rows.push(Row { repeats: true, ..long });
+        }
     }
     rows
 }
@@ -98,14 +103,14 @@ fn dead_behind_it(rung: Rung) -> Row {
 }
 
 /// Everything of callboard stands still, the command too, and goes on later.
-fn laptop(rung: Rung, way: Way) -> Row {
+fn laptop(name: &str, rung: Rung, way: Way, gap: Duration) -> Row {
     let start = there("echo on; read _ < go; exit 0").rung(rung).way(way);
     let start = start.with(&["--timeout", "16s", "--idle-timeout", BOUND]);
-    let row = Row::new("the whole machine sleeps", start, End::completed()).may(STILL).slow().alone();
-    row.does(sleep_and_wake).then(Step::Go)
+    let row = Row::new(name, start, End::completed()).may(STILL).slow().alone();
+    row.does(move |play| sleep_and_wake(play, gap)).then(Step::Go)
 }
 
-fn sleep_and_wake(play: &Play<'_>) -> Result<()> {
+fn sleep_and_wake(play: &Play<'_>, gap: Duration) -> Result<()> {
     let (server, id) = (play.place.server_pid()?, play.id()?);
     let pids = [play.pid(Whom::Supervisor)?, play.pid(Whom::Command)?, server];
     play.blind(true);
@@ -113,7 +118,7 @@ fn sleep_and_wake(play: &Play<'_>) -> Result<()> {
     // Somebody whose machine is awake looks at the store.
     std::thread::sleep(Duration::from_millis(300));
     let seen = crate::truth::surfaces::inspected(play.place, &id)?;
-    std::thread::sleep(GAP);
+    std::thread::sleep(gap);
     // They wake in any order; the server first sees nobody else awake.
     pids.iter().rev().try_for_each(|pid| play::send(*pid, CONT))?;
     play.blind(false);

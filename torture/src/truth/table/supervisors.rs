@@ -4,7 +4,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::truth::play::{self, Play};
 use crate::truth::play::{patience, until};
-use crate::truth::row::{Alive, End, RUNGS, Row, Said, Start, Step, WAYS, Way, Whom, argv, there};
+use crate::truth::row::{Alive, End, RUNGS, Row, Rung, Said, Start, Step, WAYS, Way, Whom, argv, there};
 use crate::truth::surfaces;
 
 /// Nobody answers for it any more; its processes may live.
@@ -71,6 +71,7 @@ pub(super) fn rows() -> Vec<Row> {
                     .then(Step::Ask(&["reap"])),
             );
         }
+        rows.push(hidden(rung));
         let start = there("exec sleep 600").rung(rung).way(Way::Detached);
         let waited = Row::new("the supervisor is killed and somebody waits", start, End::reaped());
         rows.push(
@@ -82,6 +83,30 @@ pub(super) fn rows() -> Vec<Row> {
         );
     }
     rows
+}
+
+/// A daemon that left its session and emptied its environment: a control group finds it, and where there is none, it is
+/// said that nobody can.
+fn hidden(rung: Rung) -> Row {
+    let script = "setsid env -i sh -c 'echo $$ > daemon; exec sleep 600' & while [ ! -s daemon ]; do sleep 0.01; done; \
+                  : > left; exec sleep 600";
+    let (words, end): (&'static [&str], End) = match rung {
+        Rung::Group => (&["Unsupervised (1 alive)"], ended(1)),
+        Rung::Tree => (&["Process dead"], End::reaped().says(&["cannot be ruled out"])),
+    };
+    let start = there(script).rung(rung).way(Way::Detached);
+    let row =
+        Row::new("the supervisor is killed, a hidden daemon lives", start, end).may(UNSUPERVISED).alone();
+    let row = row
+        .then(Step::Await("left"))
+        .then(Step::Say(Said::state("running")))
+        .does(|play| server(play, STOP))
+        .then(Step::Signal(Whom::Supervisor, KILL));
+    is_told(row, words, false).does(|play| {
+        // Without a control group it is ours to end.
+        play::put_down(play.pid(Whom::Named("daemon"))?);
+        Ok(())
+    })
 }
 
 const STOP: i32 = 19;
@@ -131,8 +156,13 @@ fn until_dead(play: &Play<'_>) -> Result<()> {
 /// Its supervisor is gone, so no answer from now on may say that it runs, whoever is asked.
 fn told_at_once(play: &Play<'_>) -> Result<()> {
     let id = play.id()?;
-    for view in [surfaces::served(play.place, &id)?, surfaces::inspected(play.place, &id)?] {
-        ensure!(view["chain"] != "Running", "its supervisor is gone, and it is called running");
+    let views = [
+        ("the server", surfaces::served(play.place, &id)?),
+        ("inspect", surfaces::inspected(play.place, &id)?),
+        ("ps", surfaces::listed(play.place, &id)?),
+    ];
+    for (surface, view) in views {
+        ensure!(view["chain"] != "Running", "its supervisor is gone, and {surface} calls it running");
     }
     Ok(())
 }
