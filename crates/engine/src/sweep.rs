@@ -135,11 +135,12 @@ impl Sweep<'_> {
         modified.is_some_and(|at| self.now.since(at).max(at.since(self.now)) >= YOUNG)
     }
 
-    /// Is whoever signed it known to be dead? Whoever died before that left it empty.
+    /// Is whoever signed it known to be dead? Whoever died before that left it empty, or with an empty signature.
     fn is_dead(&self, dir: &Path) -> bool {
-        let Ok(text) = std::fs::read(dir.join(SIGNATURE)) else {
-            return names(dir).is_some_and(|all| all.is_empty());
-        };
+        let text = std::fs::read(dir.join(SIGNATURE)).unwrap_or_default();
+        if text.is_empty() {
+            return names(dir).is_some_and(|all| all.iter().all(|name| name == SIGNATURE));
+        }
         let Ok(facts) = serde_json::from_slice::<Facts>(&text) else { return false };
         self.is_gone(&facts)
     }

@@ -113,7 +113,8 @@ fn stop_from_elsewhere(play: &Play<'_>) -> Result<()> {
 /// A container that is killed takes everything with it, and outside nobody can know.
 fn container_dies(rung: Rung) -> Row {
     let start = there("exec sleep 600").rung(rung).within(Within::PidNamespace);
-    let mut row = Row::new("its pid namespace is killed", start, End::reaped()).may(UNSEEN);
+    // Alone, because the number of a namespace that is gone is given out again, and whoever is in the new one knows that.
+    let mut row = Row::new("its pid namespace is killed", start, End::reaped()).may(UNSEEN).alone();
     row.end = None;
     row.then(Step::Only(UNSEEN.living())).does(|play| {
         let id = play.id()?;
