@@ -80,6 +80,11 @@ fn output_without_a_record_and_directories_of_nobody_stay() {
     for name in ["supervisor", "words", "notify"] {
         std::fs::remove_file(empty.join(name)).unwrap();
     }
+    let (_, unwritten) = stillborn(&shelf, |_| ());
+    for name in ["words", "notify"] {
+        std::fs::remove_file(unwritten.join(name)).unwrap();
+    }
+    std::fs::write(unwritten.join("supervisor"), "").unwrap();
     let (_, foreign) = stillborn(&shelf, |_| ());
     let signature = std::fs::read_to_string(foreign.join("supervisor")).unwrap();
     let mut signature: serde_json::Value = serde_json::from_str(&signature).unwrap();
@@ -87,9 +92,11 @@ fn output_without_a_record_and_directories_of_nobody_stay() {
         signature[name] = json!("elsewhere");
     }
     std::fs::write(foreign.join("supervisor"), signature.to_string()).unwrap();
-    [&with_output, &unsigned, &empty, &foreign].into_iter().for_each(|dir| age(dir, HOUR));
-    assert_eq!(shelf.json(&["reap", "--json"])["swept"]["directories"], 1, "the empty one");
-    assert!(with_output.exists() && unsigned.exists() && foreign.exists() && !empty.exists());
+    [&with_output, &unsigned, &empty, &unwritten, &foreign].into_iter().for_each(|dir| age(dir, HOUR));
+    let swept = &shelf.json(&["reap", "--json"])["swept"]["directories"];
+    assert_eq!(swept, 2, "the empty one, and the one with an empty signature");
+    assert!(with_output.exists() && unsigned.exists() && foreign.exists());
+    assert!(!empty.exists() && !unwritten.exists());
 }
 
 #[test]
