@@ -2,6 +2,7 @@
 //!
 //! Invariant: nothing is started here. The caller starts it, with the supervisor, which knows how to end it.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -39,6 +40,8 @@ pub struct Program<'a> {
     pub output_max: usize,
     /// Variables of the environment that it must not see.
     pub without: &'a [&'a str],
+    /// Variables of the environment that it sees beside ours.
+    pub with: &'a [(OsString, OsString)],
 }
 
 /// How a program ended, and what it said.

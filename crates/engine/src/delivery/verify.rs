@@ -261,6 +261,7 @@ impl Look<'_> {
             limit: Duration::from_secs(promise.timeout_s),
             output_max: self.limits.output_bytes_max,
             without: &[],
+            with: &[],
         };
         let name = promise.command.first().map_or("", String::as_str);
         let problem = match self.checks.run(&program) {

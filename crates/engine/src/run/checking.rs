@@ -125,6 +125,7 @@ impl Check for Supervised<'_> {
         spec.cwd = program.dir.to_owned();
         spec.timers = timers;
         spec.without = program.without.iter().map(Into::into).collect();
+        spec.env = program.with.to_vec();
         let running = start(spec).map_err(|error| match error {
             StartError::NotFound { source, .. }
             | StartError::Interpreter { source, .. }

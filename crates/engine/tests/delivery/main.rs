@@ -3,6 +3,7 @@
 mod agreements;
 mod checks;
 mod hostile;
+mod hostile_repositories;
 mod newness;
 mod place;
 mod race;

@@ -82,6 +82,7 @@ impl Check for Real {
         for name in program.without {
             command.env_remove(name);
         }
+        command.envs(program.with.iter().cloned());
         let output = command.output()?;
         let end = match output.status.code() {
             Some(code) => ProgramEnd::Code(code),
