@@ -290,10 +290,10 @@ fn held(facts: &SessionFacts) -> Option<Judgement> {
     let presence = &facts.presence;
     if let Some(hold) = hold(facts) {
         let (by, label) = told(hold.what);
-        let since = hold.at.map_or_else(String::new, |at| format!(" since {at}"));
+        let since = hold.at.map_or_else(String::new, |at| format!(", since {at}"));
         let code = const { ReasonCode::of("run.health.paused") };
         return Some(
-            Judgement::because(Health::Paused, code, format!("Paused{since}: {by}"), by)
+            Judgement::because(Health::Paused, code, format!("Paused: {by}{since}"), by)
                 .shown(format!("Paused ({label})")),
         );
     }
