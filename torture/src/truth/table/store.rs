@@ -39,7 +39,7 @@ pub(super) fn rows() -> Vec<Row> {
     let row = Row::free("a store that was removed is not ready").alone().does(|play| {
         let ready = play.place.get("/readyz")?;
         ensure!(ready.status == 200, "it is not ready before: {} {}", ready.status, ready.text());
-        files(play)?.iter().try_for_each(std::fs::remove_file)?;
+        files(play).iter().try_for_each(std::fs::remove_file)?;
         not_ready(play).context("the store is gone")
     });
     rows.push(row);
@@ -53,16 +53,10 @@ fn without_end(name: &str, start: Start) -> Row {
     Row { end: None, ..Row::new(name, start, End::completed()).alone() }
 }
 
-/// The files of the store.
-fn files(play: &Play<'_>) -> Result<Vec<PathBuf>> {
-    let all = std::fs::read_dir(play.place.path())?.flatten().map(|entry| entry.path());
-    let is_store = |path: &PathBuf| {
-        path.file_name().is_some_and(|name| {
-            let name = name.to_string_lossy();
-            name == "ledger.db" || name == "ledger.db-wal" || name == "ledger.db-shm"
-        })
-    };
-    Ok(all.filter(is_store).collect())
+/// The files of the store, the database first: whoever opened it without its log would begin another one.
+fn files(play: &Play<'_>) -> Vec<PathBuf> {
+    let names = ["ledger.db", "ledger.db-wal", "ledger.db-shm"];
+    names.iter().map(|name| play.place.path().join(name)).filter(|path| path.exists()).collect()
 }
 
 /// The server says that it is not ready.
@@ -75,14 +69,14 @@ fn away_and_back(play: &Play<'_>, code: i32) -> Result<()> {
     let id = play.id()?;
     let aside = play.path("aside");
     std::fs::create_dir(&aside)?;
-    let files = files(play)?;
+    let files = files(play);
     let moved = |from: &PathBuf| aside.join(from.file_name().unwrap_or_default());
     for file in &files {
         std::fs::rename(file, moved(file))?;
     }
     play.go()?;
     let told = play.wait_for_child()?;
-    for file in &files {
+    for file in files.iter().rev() {
         std::fs::rename(moved(file), file)?;
     }
     ensure!(told == code, "the command exited with {code}, and a shell is told {told}");
@@ -94,7 +88,7 @@ fn away_and_back(play: &Play<'_>, code: i32) -> Result<()> {
 
 fn removed(play: &Play<'_>) -> Result<()> {
     play.id()?;
-    files(play)?.iter().try_for_each(std::fs::remove_file)?;
+    files(play).iter().try_for_each(std::fs::remove_file)?;
     play.go()?;
     let told = play.wait_for_child()?;
     ensure!(told == 7, "the command exited with 7, and a shell is told {told}");
@@ -107,7 +101,7 @@ fn replaced(play: &Play<'_>) -> Result<()> {
     let other = play.path("other.db");
     let made = store(play, &other, &["create", "task", "--title", "in another store"])?;
     ensure!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    for file in files(play)? {
+    for file in files(play) {
         std::fs::rename(&file, play.path("aside").with_extension(file.extension().unwrap_or_default()))?;
     }
     std::fs::rename(&other, play.place.path().join("ledger.db"))?;
