@@ -322,7 +322,7 @@ impl Error {
             Self::Occupied(_) => ("nothing is overwritten".to_owned(), "name a file that does not exist yet"),
             Self::NoStore(_) => (
                 "no file is there: nothing was recorded yet, or it was moved or removed".to_owned(),
-                "record something, such as callboard create session, or name another store: --store PATH",
+                "start something: callboard run -- COMMAND; or name another store: --store PATH",
             ),
             Self::NoEntity(_) => {
                 ("no id begins like this".to_owned(), "callboard ps --all lists what there is")

@@ -153,8 +153,7 @@ fn a_verb_that_reads_says_that_there_is_no_store_and_makes_none() {
         let ran = shelf.run(arguments);
         let expected = format!(
             "error: there is no store at {}\n  because: no file is there: nothing was recorded yet, or it was moved \
-             or removed\n  try: record something, such \
-             as callboard create session, or name another store: --store PATH\n",
+             or removed\n  try: start something: callboard run -- COMMAND; or name another store: --store PATH\n",
             shelf.path().display()
         );
         assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr), (Some(4), "", expected), "{arguments:?}");
