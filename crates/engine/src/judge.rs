@@ -123,6 +123,8 @@ fn recorded(entity: &Entity, run: &SessionFacts) -> Recorded {
         command: command(facts),
         markers: markers.into(),
         is_ended: run.state.is_terminal(),
+        // A supervisor and a reaper record what they found of the processes.
+        is_ended_by_hand: run.state.is_terminal() && !facts.has("shell_code") && !facts.has("leftovers"),
         is_kill_unconfirmed: run.kill_unconfirmed,
         survivors: survivors(facts),
     }

@@ -69,6 +69,8 @@ pub(crate) struct Recorded {
     pub(crate) markers: Box<[String]>,
     /// It has ended.
     pub(crate) is_ended: bool,
+    /// It was ended in the log by somebody who did not look at its processes.
+    pub(crate) is_ended_by_hand: bool,
     /// Its processes were alive after they had been killed.
     pub(crate) is_kill_unconfirmed: bool,
     /// Those that were: pid and start time.
@@ -159,7 +161,13 @@ fn present(table: &dyn ProcessTable, keeper: &ProcessIdentity, run: &Recorded) -
         (presence.command, presence.command_hold) = see(pid, started_ticks);
     }
     if run.is_ended {
-        // Its supervisor may take a moment to go, which means nothing.
+        // After an end that it wrote itself its supervisor may take a moment to go, which means nothing.
+        if run.is_ended_by_hand {
+            if run.command.is_none() {
+                presence.command = see(keeper.pid, keeper.started_ticks).0;
+            }
+            presence.members = members().map(count);
+        }
         if run.is_kill_unconfirmed {
             // The marker of another user's process cannot be read, but its pid and start time were recorded.
             let survivors =

@@ -13,7 +13,7 @@ use callboard_supervisor::process::{self, Sent, Sighting};
 
 use crate::host::identity;
 use crate::owner::stranger;
-use crate::read::{keeper, map, text};
+use crate::read::{keeper, map, moment, text};
 
 /// The fact that keeps the wish.
 const WISH: &str = "stop_wish";
@@ -36,7 +36,7 @@ pub enum Asked {
     Woken,
     /// Its supervisor is gone: the reaper can end it.
     NobodyThere,
-    /// Its supervisor is on another host, and finds the wish in the log.
+    /// Its supervisor is on another host, and finds the wish in the log if it reads the same store.
     Elsewhere,
     /// Its supervisor could not be woken from here, for this reason; the wish is in the log.
     OutOfReach(&'static str),
@@ -124,9 +124,9 @@ fn wake(stored: &Stored, is_shared: bool) -> Asked {
     }
 }
 
-/// The wish that is recorded of a run, if there is one: for whom, and who asked.
-pub(crate) fn wish(facts: &Facts) -> Option<(StopFor, String)> {
+/// The wish that is recorded of a run, if there is one: for whom, who asked, and when.
+pub(crate) fn wish(facts: &Facts) -> Option<(StopFor, String, Option<Moment>)> {
     let wish = map(facts, WISH)?;
     let wanted = if text(wish, "cause") == Some("parent") { StopFor::Parent } else { StopFor::Operator };
-    Some((wanted, text(wish, "by").unwrap_or("somebody").to_owned()))
+    Some((wanted, text(wish, "by").unwrap_or("somebody").to_owned(), moment(wish, "at")))
 }

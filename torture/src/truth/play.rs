@@ -315,7 +315,12 @@ impl Play<'_> {
     /// A process that is about to go has lost its environment before it is gone, so it is known by its pid.
     fn await_supervisors_end(&self) -> Result<()> {
         let pid = self.supervisor.get().context("no supervisor was signalled")?;
-        let is_gone = || matches!(state_of(pid), None | Some('Z' | 'X')).then_some(());
+        // The first thread may be gone while others of the process are not.
+        let threads = || std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().count();
+        let is_gone = || {
+            let has_ended = matches!(state_of(pid), None | Some('Z' | 'X')) && threads() <= 1;
+            has_ended.then_some(())
+        };
         until(patience(), is_gone)?.context("its supervisor does not go")
     }
 

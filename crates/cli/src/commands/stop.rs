@@ -23,8 +23,8 @@ use crate::{clock, closing, sending, waiting};
 
 /// Ask runs to stop, and wait until they have.
 ///
-/// TERM first, KILL after the run's own grace, for the whole tree of its processes. --now skips the grace. A run that has
-/// ended already is left as it is. Name the runs, or say with filters which of those that are alive are meant.
+/// TERM first, KILL after the run's own grace, for the whole tree of its processes. --now skips the grace, and so does asking
+/// again. A run that has ended already is left as it is. Name the runs, or say with filters which of those that are alive are meant.
 #[derive(Args, Debug)]
 pub(crate) struct StopArgs {
     /// Their ids, or as much of each as tells it apart.
@@ -136,8 +136,10 @@ impl StopArgs {
             match asked {
                 Ok(Asked::Woken | Asked::NobodyThere) => {}
                 Ok(Asked::Elsewhere) => {
-                    screen
-                        .print(&format!("{short} is on another host, which finds the wish in the log\n"))?;
+                    let told = format!(
+                        "{short} is on another host; the wish is recorded, and is heard there if it reads this store\n"
+                    );
+                    screen.print(&told)?;
                 }
                 Ok(Asked::OutOfReach(because)) => {
                     let told =

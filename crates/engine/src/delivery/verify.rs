@@ -161,9 +161,11 @@ impl Look<'_> {
             Ok(Inspected::Empty(file)) => Finding::of_one(Found::Empty, Some("is empty".to_owned()), file),
             Ok(Inspected::Sound(file, stamp)) => match self.change(promise, &file, &stamp) {
                 Change::Written => Finding::of_one(Found::Produced, None, file),
-                Change::Rewritten => {
-                    Finding::of_one(Found::Produced, Some("rewritten with the same content".to_owned()), file)
-                }
+                Change::Rewritten => Finding::of_one(
+                    Found::Produced,
+                    Some("touched or rewritten, with the same content".to_owned()),
+                    file,
+                ),
                 Change::Unchanged => unchanged(file),
             },
             Ok(Inspected::Wrong(file, stamp, problem)) => match self.change(promise, &file, &stamp) {

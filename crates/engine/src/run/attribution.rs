@@ -29,18 +29,33 @@ impl Watching<'_, '_> {
             (Cause::OfItself, How::Signaled { signal, .. })
                 if STOPS.contains(&signal) && end.oom != Some(true) =>
             {
-                let cause = self.wished().or_else(|| self.stopped_around(end.stood_still));
+                let cause = self.wished_lately(end.stood_still);
+                let cause = cause.or_else(|| self.stopped_around(end.stood_still));
                 cause.map_or(end.cause, Cause::Stopped)
             }
             _ => end.cause,
         }
     }
 
-    /// For whom somebody has asked this run to stop, if somebody has.
-    pub(super) fn wished(&mut self) -> Option<StopCause> {
-        let id = self.recorder.id;
+    /// For whom TERM asks this run to stop, if somebody has recorded that wish. An old one that nobody could tell us of is
+    /// not what another program's TERM means.
+    pub(super) fn wished(&mut self, sender: Sender) -> Option<StopCause> {
+        let is_of_another_program = sender.identity().is_some() && !sender.is_our_program();
+        self.wish_within(if is_of_another_program { TOGETHER } else { Duration::MAX })
+    }
+
+    /// For whom somebody has just asked this run to stop: a wish that was not heard long ago explains no signal.
+    fn wished_lately(&mut self, stood_still: Duration) -> Option<StopCause> {
+        self.wish_within(TOGETHER.max(stood_still))
+    }
+
+    fn wish_within(&mut self, window: Duration) -> Option<StopCause> {
+        let (id, now) = (self.recorder.id, self.recorder.now());
         let stored = self.recorder.stored(id)?;
-        let (wanted, by) = wish(&stored.entity.facts)?;
+        let (wanted, by, at) = wish(&stored.entity.facts)?;
+        if at.is_some_and(|at| now.since(at) > window) {
+            return None;
+        }
         self.asked_by = Some(by);
         Some(match wanted {
             StopFor::Operator => StopCause::Operator,
@@ -57,7 +72,11 @@ impl Watching<'_, '_> {
         let around = self.around.clone();
         let stops = |stored: &Stored| match stored.entity.ended_at {
             Some(at) => now.since(at) <= window,
-            None => wish(&stored.entity.facts).is_some() || map(&stored.entity.facts, "stopping").is_some(),
+            None => {
+                let wish = wish(&stored.entity.facts);
+                let is_new = wish.is_some_and(|(_, _, at)| at.is_none_or(|at| now.since(at) <= window));
+                is_new || map(&stored.entity.facts, "stopping").is_some()
+            }
         };
         let found = around.into_iter().find(|id| self.recorder.stored(*id).as_ref().is_some_and(stops))?;
         self.asked_by = Some(found.to_string());

@@ -10,6 +10,7 @@ use std::time::Duration;
 use callboard_agents::{AgentEnd, Cause as AgentCause, Standing, Verdict};
 use callboard_kernel::{EvidenceRef, StateReason};
 use callboard_lifecycle::ReasonCode;
+use callboard_lifecycle::claim::ClaimStatus;
 use callboard_lifecycle::session::{SessionState, SessionTrigger};
 use callboard_supervisor::{Cause, End, How, Passed, StopCause, Survivor, Timer};
 
@@ -57,7 +58,13 @@ pub(crate) fn ending(end: &End, asked: &Asked, verdict: &Verdict, delivery: Deli
         Cause::Stopped(cause) => stopped(cause, asked),
         Cause::OfItself => of_itself(end, asked, verdict, delivery),
     };
+    // The key was seen, and that the program exited because of it is concluded from the time between them.
+    let is_concluded = matches!(cause, Cause::Stopped(StopCause::Interrupt | StopCause::Quit))
+        && matches!(end.how, How::Exited { .. });
     if let Some(first) = ending.reasons.first_mut() {
+        if is_concluded {
+            first.claim_status = ClaimStatus::Inferred;
+        }
         first.evidence.insert(0, EvidenceRef::tool_result(seen(end)));
         let own = (end.cause == Cause::OfItself).then_some(end.how);
         first.evidence.extend(of_agent(own, verdict).into_iter().map(EvidenceRef::tool_result));

@@ -384,7 +384,7 @@ impl Observer for Watching<'_, '_> {
 
     fn signal(&mut self, received: Received) -> Answer {
         if received.caught == Caught::Terminate
-            && let Some(cause) = self.wished()
+            && let Some(cause) = self.wished(received.sender)
         {
             return Answer::Stop(cause);
         }

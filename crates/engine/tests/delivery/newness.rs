@@ -44,7 +44,8 @@ fn an_old_file_is_delivered_only_by_who_writes_it() {
     let unchanged =
         (Delivery::Missing, Found::Unchanged, "is there, unchanged since before the run".to_owned());
     let written = (Delivery::Passed, Found::Produced, String::new());
-    let rewritten = (Delivery::Passed, Found::Produced, "rewritten with the same content".to_owned());
+    let rewritten =
+        (Delivery::Passed, Found::Produced, "touched or rewritten, with the same content".to_owned());
     assert_eq!(found("path: out.md", |_| ()), unchanged);
     assert_eq!(found("path: out.md, existing: true", |_| ()), written);
     assert_eq!(found("path: out.md", |place| place.write("out.md", "new words").unwrap()), written);

@@ -54,7 +54,7 @@ impl Vantage {
     pub const fn obstacle(self) -> Option<&'static str> {
         match self {
             Self::Here | Self::Restarted => None,
-            Self::OtherMachine => Some("it runs on another machine"),
+            Self::OtherMachine => Some("it is not known to be on this machine"),
             Self::OtherPidNamespace => Some("it cannot be seen from this PID namespace"),
             Self::OtherTimeNamespace => Some("its start time cannot be compared from this time namespace"),
         }
@@ -65,7 +65,16 @@ impl Place {
     /// How this place stands to `here`.
     pub fn seen_from(&self, here: &Self) -> Vantage {
         if self.boot != here.boot {
-            return if self.is_same_machine(here) { Vantage::Restarted } else { Vantage::OtherMachine };
+            // A sandbox may have a boot id of its own, or hide it, so it tells nothing from another namespace.
+            let is_other_namespace =
+                matches!((self.pid_ns, here.pid_ns), (Some(its), Some(ours)) if its != ours);
+            return if self.boot.is_empty() || here.boot.is_empty() || !self.is_same_machine(here) {
+                Vantage::OtherMachine
+            } else if is_other_namespace {
+                Vantage::OtherPidNamespace
+            } else {
+                Vantage::Restarted
+            };
         }
         // One boot is one kernel, whatever its machine calls itself.
         match (self.pid_ns, here.pid_ns) {
@@ -187,6 +196,8 @@ mod tests {
             ("a host that was renamed", place("z", "m", "b1", 1, 1), Here),
             ("renamed and restarted", place("z", "m", "b2", 1, 1), Restarted),
             ("restarted", place("a", "m", "b2", 1, 1), Restarted),
+            ("a sandbox with a boot id of its own", place("a", "m", "b2", 2, 1), OtherPidNamespace),
+            ("a boot id that is hidden", place("a", "m", "", 1, 1), OtherMachine),
             ("a clone of the image with the name of the host", place("a", "n", "b2", 1, 1), OtherMachine),
             ("a container", place("c", "n", "b1", 2, 1), OtherPidNamespace),
             ("a container with our machine id and name", place("a", "m", "b1", 2, 1), OtherPidNamespace),

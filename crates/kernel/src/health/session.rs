@@ -124,8 +124,15 @@ fn after_the_end(facts: &SessionFacts) -> Judgement {
     let is_alive = presence.command == Liveness::Alive;
     if facts.kill_unconfirmed {
         let code = const { ReasonCode::of("run.health.kill_unconfirmed") };
+        if let Some(seen) = presence.vantage.obstacle() {
+            let message =
+                format!("Its kill was not confirmed when it ended; whether it lives is unknown: {seen}");
+            return Judgement::because(Health::Unknown, code, message, seen)
+                .shown("Kill unconfirmed".to_owned());
+        }
         let members = presence.members.map(|members| members.max(u32::from(is_alive)));
-        return match members.unwrap_or_else(|| facts.leftovers.max(1)) {
+        let is_restarted = presence.vantage == Vantage::Restarted;
+        return match members.unwrap_or_else(|| if is_restarted { 0 } else { facts.leftovers.max(1) }) {
             0 => Judgement::because(
                 Health::Ok,
                 code,
@@ -138,6 +145,13 @@ fn after_the_end(facts: &SessionFacts) -> Judgement {
                     .shown(format!("Kill unconfirmed ({many} alive)"))
             }
         };
+    }
+    let members = presence.members.unwrap_or(0);
+    if members > 0 && !is_alive {
+        let code = const { ReasonCode::of("run.health.alive_after_end") };
+        let message = format!("Ended in the log, {} still alive", processes(members));
+        return Judgement::because(Health::Degraded, code, message, "they are in the process table")
+            .shown(format!("Still alive ({members})"));
     }
     if is_alive {
         let pid = facts.pid.map_or_else(String::new, |pid| format!(" (pid {pid})"));

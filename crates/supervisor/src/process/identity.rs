@@ -138,7 +138,15 @@ fn elsewhere(its: &Identity, here: &Identity) -> Option<Sighting> {
             (Some(its), Some(ours)) => its == ours,
             (Some(_), None) | (None, _) => its.host == here.host,
         };
-        return Some(if is_same_machine { Sighting::OtherBoot } else { Sighting::OtherHost });
+        // A sandbox may have a boot id of its own, or hide it, so it tells nothing from another namespace.
+        let is_other_namespace = matches!((its.pid_ns, here.pid_ns), (Some(its), Some(ours)) if its != ours);
+        return Some(if its.boot.is_empty() || here.boot.is_empty() || !is_same_machine {
+            Sighting::OtherHost
+        } else if is_other_namespace {
+            Sighting::OtherPidNamespace
+        } else {
+            Sighting::OtherBoot
+        });
     }
     match (its.pid_ns, here.pid_ns) {
         (Some(its), Some(ours)) if its == ours => {}

@@ -14,8 +14,8 @@ use crate::truth::row::{Alive, End, RUNGS, Row, Rung, Said, Start, Step, WAYS, W
 const STOP: i32 = 19;
 const CONT: i32 = 18;
 /// The bound, and for how long everything stands still.
-const BOUND: &str = "6s";
-const GAP: Duration = Duration::from_secs(8);
+const BOUND: &str = "12s";
+const GAP: Duration = Duration::from_secs(14);
 const TEN_MINUTES: Duration = Duration::from_secs(600);
 /// A supervisor that stands still is not at work, whatever its command does.
 const STILL: Alive = Alive::WORKING
@@ -105,7 +105,7 @@ fn dead_behind_it(rung: Rung) -> Row {
 /// Everything of callboard stands still, the command too, and goes on later.
 fn laptop(name: &str, rung: Rung, way: Way, gap: Duration) -> Row {
     let start = there("echo on; read _ < go; exit 0").rung(rung).way(way);
-    let start = start.with(&["--timeout", "16s", "--idle-timeout", BOUND]);
+    let start = start.with(&["--timeout", "28s", "--idle-timeout", BOUND]);
     let row = Row::new(name, start, End::completed()).may(STILL).slow().alone();
     row.does(move |play| sleep_and_wake(play, gap)).then(Step::Go)
 }
