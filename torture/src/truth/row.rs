@@ -203,6 +203,7 @@ impl Start {
             Within::Here => String::new(),
             Within::PidNamespace => ", pid namespace".to_owned(),
             Within::TimeNamespace => ", time namespace".to_owned(),
+            Within::Sandbox => ", sandbox".to_owned(),
             Within::Host(name) => format!(", host {name}"),
         };
         format!("{way}, {rung}{within}")
@@ -235,6 +236,8 @@ pub(crate) enum Within {
     Here,
     PidNamespace,
     TimeNamespace,
+    /// A container with a boot id of its own.
+    Sandbox,
     /// On this machine under another name.
     Host(&'static str),
 }

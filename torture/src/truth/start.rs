@@ -118,6 +118,13 @@ fn within(place: Within, rung: Rung) -> Vec<String> {
     match place {
         Within::Here => {}
         Within::PidNamespace => flags.extend(["--pid", "--fork", "--mount-proc"]),
+        Within::Sandbox => {
+            flags.extend(["--pid", "--fork", "--mount-proc"]);
+            script.push_str(
+                "boot=$(mktemp) && echo 11111111-2222-3333-4444-555555555555 > $boot && \
+                 mount --bind $boot /proc/sys/kernel/random/boot_id && rm $boot || exit 70; ",
+            );
+        }
         Within::TimeNamespace => {
             flags.extend(["--time", "--fork", "--boottime", "100000", "--monotonic", "5000"])
         }
@@ -130,7 +137,11 @@ fn within(place: Within, rung: Rung) -> Vec<String> {
         return Vec::new();
     }
     // The first process of a namespace is special: signals it has no handler for do not reach it.
-    script.push_str(if place == Within::PidNamespace { "\"$@\"; exit $?" } else { "exec \"$@\"" });
+    script.push_str(if matches!(place, Within::PidNamespace | Within::Sandbox) {
+        "\"$@\"; exit $?"
+    } else {
+        "exec \"$@\""
+    });
     let words = ["unshare"].into_iter().chain(flags).chain(["sh", "-c", &script, "sh"]);
     words.map(str::to_owned).collect()
 }

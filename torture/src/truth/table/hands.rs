@@ -24,6 +24,7 @@ pub(super) fn rows() -> Vec<Row> {
             rows.push(row.does(move |play| by_hand(play, state, reason)));
         }
     }
+    rows.extend(RUNGS.map(children_live));
     // Without the right to signal another user's process, and without a control group that kills.
     let unable = ["setpriv", "--inh-caps=-kill", "--bounding-set=-kill"];
     let other = "setpriv --reuid 65534 --regid 65534 --clear-groups sleep 600 & echo $! > other; wait";
@@ -55,6 +56,39 @@ fn by_hand(play: &Play<'_>, state: &str, reason: &str) -> Result<()> {
     let pid = play.pid(Whom::Command)?;
     until(patience(), || play::state_of(pid).is_none().then_some(()))?.context("it does not end")
 }
+
+/// The supervisor is dead and a person ends the run in the log, while a child of its command lives.
+fn children_live(rung: Rung) -> Row {
+    let start = there("sleep 600 & echo $! > child; : > both; wait").rung(rung).way(Way::Detached);
+    let name = "is called aborted by hand while a child of its command lives";
+    let dying = Alive::WORKING.health(&["ok", "running", "process_dead", "degraded"]);
+    let row = Row { end: None, ..Row::new(name, start, End::reaped()).may(dying).alone() };
+    row.then(Step::Await("both")).then(Step::Say(Said::state("running"))).does(|play| {
+        let (server, child) = (play.place.server_pid()?, play.pid(Whom::Named("child"))?);
+        // The server would reap it.
+        play.blind(true);
+        play::send(server, STOP)?;
+        play.signal(Whom::Supervisor, KILL)?;
+        let words =
+            ["transition", "{}", "aborted", "--reason", "run.aborted.operator", "--message", "I think so"];
+        let gone = until(patience(), || {
+            let view = surfaces::inspected(play.place, &play.id().ok()?).ok()?;
+            view["chain"].as_str()?.contains("Unsupervised (1 alive)").then_some(())
+        })?;
+        gone.context("nobody says that a child lives")?;
+        let moved = play.ask(&words)?;
+        ensure!(moved.status.success(), "{}", String::from_utf8_lossy(&moved.stderr));
+        surfaces::until_said(play, &Said::health("degraded").words(&["Still alive (1)"]))?;
+        play::put_down(child);
+        play::send(server, CONT)?;
+        play.blind(false);
+        surfaces::until_said(play, &Said::health("ok"))
+    })
+}
+
+const KILL: i32 = 9;
+const STOP: i32 = 19;
+const CONT: i32 = 18;
 
 /// The process has become that of another user.
 fn is_of_another_user(play: &Play<'_>) -> Result<()> {

@@ -27,11 +27,15 @@ pub(super) fn rows() -> Vec<Row> {
             let row =
                 Row::new(format!("is looked at from a time namespace, exits with {code}"), here(), end());
             rows.push(row.does(from_time_namespace).then(Step::Go));
+            let row = Row::new(format!("is looked at from a sandbox, exits with {code}"), here(), end());
+            rows.push(row.does(from_sandbox).then(Step::Go));
             let row =
                 Row::new(format!("is looked at under another host name, exits with {code}"), here(), end());
             rows.push(row.does(from_another_name).then(Step::Go));
         }
-        for within in [Within::PidNamespace, Within::TimeNamespace, Within::Host("elsewhere")] {
+        for within in
+            [Within::PidNamespace, Within::TimeNamespace, Within::Sandbox, Within::Host("elsewhere")]
+        {
             let start = gated("exit 3").rung(rung).within(within);
             let row = Row::new("is reaped from here while it lives", start, End::exited(3)).may(UNSEEN);
             rows.push(row.does(outlives_a_reaper).then(Step::Go));
@@ -86,6 +90,11 @@ fn lives(play: &Play<'_>) -> Result<()> {
 
 fn from_pid_namespace(play: &Play<'_>) -> Result<()> {
     seen_from(play, Within::PidNamespace, &["unknown"])
+}
+
+/// Another boot id is no sign that this machine was restarted.
+fn from_sandbox(play: &Play<'_>) -> Result<()> {
+    seen_from(play, Within::Sandbox, &["unknown"])
 }
 
 fn from_time_namespace(play: &Play<'_>) -> Result<()> {

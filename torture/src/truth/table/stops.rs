@@ -2,7 +2,8 @@
 
 use anyhow::ensure;
 
-use crate::truth::row::{Alive, End, How, RUNGS, Row, Rung, Start, Step, Way, Whom, ready};
+use crate::truth::row::{Alive, End, How, RUNGS, Row, Rung, Start, Step, Way, Whom, Within, ready};
+use crate::truth::start;
 
 const STOPPING: Alive = Alive::WORKING.phase(&["starting", "working", "stopping", "draining"]);
 
@@ -37,6 +38,7 @@ pub(super) fn rows() -> Vec<Row> {
             rows.extend(by_signal(takes, &ready(first, script).rung(rung)));
         }
         rows.extend(shown_while_stopping(rung));
+        rows.push(unheard(rung));
     }
     rows
 }
@@ -56,6 +58,22 @@ fn by_signal(takes: &str, start: &Start) -> Vec<Row> {
             .then(Step::Signal(Whom::Supervisor, signal))
     };
     ends.into_iter().map(row).collect()
+}
+
+/// A wish that its supervisor was not told of explains nothing that happens later.
+fn unheard(rung: Rung) -> Row {
+    let start = ready("ulimit -c 0", "exec sleep 600").rung(rung).way(Way::Detached);
+    let end = End::signaled(9).never(&["by an operator"]);
+    let row = Row::new("nobody tells it of a stop, and a stranger kills it later", start, end).slow();
+    row.does(|play| {
+        let id = play.id()?;
+        let words = ["stop", "--no-wait", &id];
+        let output = start::from(&play.place.board, Within::PidNamespace, &words).output()?;
+        ensure!(output.status.success(), "the stop ended with {}", output.status);
+        Ok(())
+    })
+    .then(Step::Hold(std::time::Duration::from_secs(7)))
+    .then(Step::Signal(Whom::Command, 9))
 }
 
 /// While it is being stopped, that is what is shown, with who wanted it.
