@@ -74,7 +74,8 @@ pub fn restore(backup: &Path, to: &Path) -> Result<(), BackupError> {
         std::fs::create_dir_all(directory).map_err(fail)?;
     }
     let lock = beside(to, ".lock");
-    let held = OpenOptions::new().create(true).truncate(false).write(true).open(lock).map_err(fail)?;
+    let held =
+        OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(lock).map_err(fail)?;
     match held.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Err(BackupError::Held(to.to_owned())),

@@ -99,3 +99,36 @@ fn a_report_says_what_inspect_says() {
     assert_eq!(reported, shown);
     assert_eq!((&reported["exit"]["code"], &reported["state"]["delivery"]), (&json!(4), &json!("missing")));
 }
+
+/// Others may be able to enter the directory of a store; its files are for its owner.
+#[test]
+fn the_files_of_a_store_are_for_its_owner_alone() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    let shelf = crate::shelf::Shelf::empty();
+    let title = "photo\u{202e}gpj.exe";
+    let id = crate::runs::detached(&shelf, &["--title", title, "--", "sh", "-c", "echo done"]);
+    shelf.run(&["wait", &id]);
+    assert_eq!(crate::runs::view(&shelf, &id)["title"], "photogpj.exe");
+    let entries = std::fs::read_dir(shelf.file("")).unwrap().flatten();
+    let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+    let mut seen = 0;
+    for entry in files.filter(|entry| entry.file_name().to_string_lossy().starts_with("store.db")) {
+        let mode = entry.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode & 0o077, 0, "{:?} has mode {mode:o}", entry.file_name());
+        seen += 1;
+    }
+    assert!(seen >= 2, "the store and its lock");
+
+    let dir = shelf.file("runs").join(&id);
+    let secret = shelf.file("secret");
+    std::fs::write(&secret, "not of the run\n").unwrap();
+    for entry in std::fs::read_dir(&dir).unwrap().flatten() {
+        if std::fs::read(entry.path()).unwrap_or_default() == b"done\n" {
+            std::fs::remove_file(entry.path()).unwrap();
+            symlink(&secret, entry.path()).unwrap();
+        }
+    }
+    let read = shelf.run(&["logs", &id]);
+    assert!(!read.stdout.contains("not"), "{}", read.stdout);
+}

@@ -3,6 +3,7 @@
 //! Invariant: every connection that can write has WAL, `synchronous=FULL` and a bounded wait; a format this program
 //! does not know is refused before anything is touched.
 
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -129,10 +130,27 @@ impl Place {
         Ok(connection)
     }
 
+    /// Is the store on the file system, and not on one that was registered with SQLite?
+    #[cfg(feature = "mutants")]
+    const fn is_plain_file(&self) -> bool {
+        self.vfs.is_none()
+    }
+
+    /// Is the store on the file system, and not on one that was registered with SQLite?
+    #[cfg(not(feature = "mutants"))]
+    #[expect(clippy::unused_self, reason = "it depends on the store where a store may be elsewhere")]
+    const fn is_plain_file(&self) -> bool {
+        true
+    }
+
     /// Opens the database and changes nothing about it.
     fn touch(&self) -> Result<Connection, rusqlite::Error> {
         let mut flags = OpenFlags::default();
         flags.set(OpenFlags::SQLITE_OPEN_CREATE, self.may_make);
+        if self.may_make && self.is_plain_file() {
+            // SQLite would let everybody read it. Whether it is there already, or why it cannot be made, SQLite tells.
+            drop(std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&self.path));
+        }
         #[cfg(feature = "mutants")]
         let connection = match &self.vfs {
             Some(vfs) => Connection::open_with_flags_and_vfs(&self.path, flags, vfs.as_str())?,
@@ -257,7 +275,8 @@ impl Lock {
     fn take(store: &Path) -> std::io::Result<Self> {
         let mut name = store.as_os_str().to_owned();
         name.push(".migrate");
-        let file = std::fs::OpenOptions::new().create(true).append(true).open(PathBuf::from(name))?;
+        let file =
+            std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(PathBuf::from(name))?;
         file.lock()?;
         Ok(Self(file))
     }

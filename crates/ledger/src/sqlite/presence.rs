@@ -8,7 +8,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -61,7 +61,8 @@ impl Place {
 
     /// Opens the lock file, making it if it is not there.
     pub(super) fn lock_file(&self) -> io::Result<File> {
-        OpenOptions::new().create(true).truncate(false).read(true).write(true).open(self.beside(".lock"))
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).read(true).write(true).mode(0o600).open(self.beside(".lock"))
     }
 
     /// Others have the store open. If it is not the file at the path, that one must not be opened: it would be read

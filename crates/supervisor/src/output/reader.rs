@@ -7,10 +7,12 @@
 //! A supervisor that was killed may have written bytes that the index does not name yet. They are in the file of their
 //! stream and do not appear here: when they came is not known.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
 
 use super::layout::{ENTRY_BYTES, Entry, HEAD_BYTES, Head, data_path, index_path, number_of, place};
 use crate::Stream;
@@ -73,6 +75,17 @@ impl Log {
     /// Where the last so many bytes begin.
     pub fn tail(&self, bytes: u64) -> io::Result<u64> {
         Ok(self.end()?.saturating_sub(bytes))
+    }
+}
+
+/// Opens a file of the log. The run can write beside it, so a link is not followed and a pipe is not waited for.
+fn open(path: &Path) -> io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
+    let flags = i32::try_from(flags).unwrap_or_default();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("it is not a regular file")),
     }
 }
 
@@ -220,7 +233,7 @@ struct Segment {
 impl Segment {
     /// Opens a segment; `None` if it was removed, or is only being made.
     fn open(dir: &Path, number: u64) -> io::Result<Option<Self>> {
-        let index = match File::open(index_path(dir, number)) {
+        let index = match open(&index_path(dir, number)) {
             Ok(index) => index,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
@@ -267,7 +280,7 @@ impl Segment {
         let at = self.within[place(stream)] + skip;
         let file = match &mut self.data[place(stream)] {
             Some(file) => file,
-            none => match File::open(data_path(dir, self.number, stream)) {
+            none => match open(&data_path(dir, self.number, stream)) {
                 Ok(file) => none.insert(file),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
                 Err(error) => return Err(error),
