@@ -35,7 +35,8 @@ impl Exit {
     pub(crate) const USAGE: Self =
         Self { code: 2, meaning: "not understood: an unknown word, option or line" };
     /// The kernel said no.
-    pub(crate) const REFUSED: Self = Self { code: 3, meaning: "refused: the tables do not allow it" };
+    pub(crate) const REFUSED: Self =
+        Self { code: 3, meaning: "refused: the tables do not allow it, or not to who asks" };
     /// There is nothing under that id.
     const NOT_FOUND: Self = Self { code: 4, meaning: "not found" };
     /// Somebody else writes.
@@ -142,6 +143,24 @@ pub(crate) enum Error {
     /// A command that the kernel did not allow.
     #[error("refused: {}", .0.code)]
     Refused(Box<Refusal>),
+    /// Something that only a person may do, asked for from inside a run.
+    #[error("{act} needs a person")]
+    NeedsPerson {
+        /// What was asked for.
+        act: &'static str,
+        /// The run it was asked from.
+        run: Option<String>,
+        /// What shows that it was.
+        shown_by: String,
+    },
+    /// A run that is to be ended by hand while its supervisor lives.
+    #[error("{id} is not ended by hand")]
+    Supervised {
+        /// The run.
+        id: EntityId,
+        /// The pid of its supervisor.
+        pid: u32,
+    },
     /// Nothing under an id.
     #[error("there is nothing called {0}")]
     NoEntity(String),
@@ -222,7 +241,7 @@ impl Error {
             | Self::Contract(_)
             | Self::Settings(_)
             | Self::Serve(ServeError::Remote(_) | ServeError::Traces(_)) => Exit::USAGE,
-            Self::Refused(_) => Exit::REFUSED,
+            Self::Refused(_) | Self::NeedsPerson { .. } | Self::Supervised { .. } => Exit::REFUSED,
             Self::NoStore(_)
             | Self::NoEntity(_)
             | Self::NotYet { .. }
@@ -286,6 +305,19 @@ impl Error {
                 return (because.clone(), instead.clone());
             }
             Self::Refused(refusal) => return (refusal.message.clone(), refusal.help.clone()),
+            Self::NeedsPerson { run, shown_by, .. } => {
+                let run = run.as_deref().unwrap_or("a run");
+                return (
+                    format!("this is called from inside {run}, as {shown_by} shows"),
+                    "let a person do it outside of the run: docs/security.md".to_owned(),
+                );
+            }
+            Self::Supervised { id, pid } => {
+                return (
+                    format!("its supervisor (pid {pid}) is alive and records its end"),
+                    format!("callboard stop {id}"),
+                );
+            }
             Self::Open(_, cause) => return (told(cause), advice::on_opening(cause).to_owned()),
             Self::Ask(cause) => return (told(cause), advice::on_asking(cause).to_owned()),
             Self::Append(cause) => return (told(cause), advice::on_writing(cause).to_owned()),

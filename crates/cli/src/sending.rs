@@ -1,11 +1,13 @@
-//! Sends a command as the person at the terminal, and says what became of it.
+//! Sends a command as whoever asks, and says what became of it.
 //!
-//! Invariant: who asks is an operator by the name the system knows; a refusal is an answer with `--json` and an error
-//! in words without. Deliberately absent: acting for anybody else; programs have their own ways in.
+//! Invariant: who asks is an operator by the name the system knows, or the agent of the run that this is called from, also if
+//! that run cleared the environment; what needs a person is refused there. A refusal of the kernel is an answer with
+//! `--json` and an error in words without. Deliberately absent: acting for anybody else.
 
-use callboard_kernel::{Actor, Command, Refusal};
+use callboard_kernel::{Actor, Command, EntityId, Refusal};
 use callboard_ledger::{AppendError, Ledger, ReadError, Record, Request};
 use callboard_lifecycle::ActorClass;
+use callboard_supervisor::process::{self, Inside};
 use serde::Serialize;
 
 use crate::clock;
@@ -30,7 +32,7 @@ pub(crate) fn send(
     command: Command,
     form: &Form<'_>,
 ) -> Result<Exit, Error> {
-    let request = Request { command, actor: operator(), now: clock::now(), cause: None };
+    let request = Request { command, actor: actor(), now: clock::now(), cause: None };
     match (ledger.append(request), form) {
         (Ok(receipt), Form::Json) => screen.data_line(&json(&receipt.record)?)?,
         (Ok(receipt), Form::Text(text)) => screen.print(&text(&receipt.record))?,
@@ -47,6 +49,35 @@ pub(crate) fn send(
 /// A record as its line of JSON.
 pub(crate) fn json(record: &Record) -> Result<String, Error> {
     record.line().map_err(|error| Error::Ask(ReadError::from(error)))
+}
+
+/// Whoever asks: the agent of the run that this is called from, or the person at the terminal.
+pub(crate) fn actor() -> Actor {
+    match around() {
+        Some(Inside { marker, .. }) => {
+            Actor::new(ActorClass::Agent, marker.unwrap_or_else(|| "an unknown run".to_owned()))
+        }
+        None => operator(),
+    }
+}
+
+/// The run that this is called from, if there is one.
+pub(crate) fn around() -> Option<Inside> {
+    // The checks of a run carry its id with a word behind it.
+    let run = |marker: &str| marker.split('-').next().is_some_and(|id| id.parse::<EntityId>().is_ok());
+    let mut inside = process::inside(run)?;
+    if let Some(marker) = &mut inside.marker {
+        marker.truncate(marker.find('-').unwrap_or(marker.len()));
+    }
+    Some(inside)
+}
+
+/// Refuses what needs a person to who is inside of a run.
+pub(crate) fn need_person(act: &'static str) -> Result<(), Error> {
+    match around() {
+        Some(Inside { marker, shown_by }) => Err(Error::NeedsPerson { act, run: marker, shown_by }),
+        None => Ok(()),
+    }
 }
 
 /// The person at the terminal.

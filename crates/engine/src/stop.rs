@@ -6,14 +6,18 @@
 
 use std::io::ErrorKind;
 
+use callboard_kernel::health::{Liveness, ProcessIdentity};
 use callboard_kernel::{Actor, Command, EvidenceRef, Facts, Moment, Observe, Order, StateReason, Value};
 use callboard_ledger::{AppendError, Ledger, Receipt, Request, Stored};
-use callboard_lifecycle::ReasonCode;
+use callboard_lifecycle::{Health, ReasonCode};
 use callboard_supervisor::process::{self, Sent, Sighting};
 
+use crate::case::Case;
 use crate::host::identity;
 use crate::owner::stranger;
 use crate::read::{keeper, map, moment, text};
+use crate::sight::Sight;
+use crate::view::evaluate;
 
 /// The fact that keeps the wish.
 const WISH: &str = "stop_wish";
@@ -92,6 +96,30 @@ pub fn wish_to_stop(
     command.key = key;
     let receipt = ledger.append(Request { command, actor, now, cause })?;
     Ok((receipt, wake(stored, ledger.is_shared())))
+}
+
+/// The supervisor of a run, if it is there to write the run's end. Then nobody else may: a run that is called ended while its
+/// command goes on is a false word. What another host keeps a lease on is there.
+pub fn living_supervisor(stored: &Stored, sight: &Sight<'_>) -> Option<ProcessIdentity> {
+    let supervisor = keeper(&stored.entity.facts).filter(|_| stored.entity.ended_at.is_none())?;
+    match Case::of(stored).look(sight).liveness {
+        Liveness::Alive => return Some(supervisor),
+        Liveness::Dead => return None,
+        Liveness::Unknown => {}
+    }
+    // It cannot be seen from here; where it holds a lease, the judge says what that means.
+    match evaluate(stored, sight).state.health? {
+        Health::ProcessDead | Health::Orphaned | Health::Disconnected | Health::Unknown => None,
+        Health::Ok
+        | Health::Running
+        | Health::Idle
+        | Health::Degraded
+        | Health::Stalled
+        | Health::Blocked
+        | Health::Misfired
+        | Health::Due
+        | Health::Paused => Some(supervisor),
+    }
 }
 
 /// Wakes the supervisor of a run, which then looks for a wish.

@@ -22,7 +22,7 @@ mod taken_in;
 mod traces;
 mod trends;
 
-pub use access::{KeyError, Keyring, Scope};
+pub use access::{IssuedToken, KeyError, Keyring, Scope};
 pub use address::address_in;
 pub use deaths::watchable;
 pub use router::document;

@@ -17,7 +17,7 @@ use crate::live::{Frame, watch};
 use crate::look::{Look, LookArgs};
 use crate::notifying::Teller;
 use crate::screen::Screen;
-use crate::sending::{Form, send};
+use crate::sending::{Form, need_person, send};
 use crate::store::Store;
 use crate::style::of_tone;
 use crate::table::{Cell, Column, Table};
@@ -103,6 +103,9 @@ struct UndoArgs {
 impl AttentionArgs {
     /// Lists them, or puts one off.
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
+        if self.act.is_some() {
+            need_person("putting something off")?;
+        }
         let look = self.look.open(store)?;
         match &self.act {
             None => self.list(screen, look),

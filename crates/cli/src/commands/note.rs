@@ -9,11 +9,13 @@ use clap::Args;
 use crate::error::{Error, Exit};
 use crate::ids::{self, Short};
 use crate::screen::Screen;
-use crate::sending::{Form, send};
+use crate::sending::{Form, around, send};
 use crate::store::Store;
 use crate::telling;
 
 /// Write something down about an entity.
+///
+/// From inside a run it is recorded as what the agent said.
 #[derive(Args, Debug)]
 pub(crate) struct NoteArgs {
     /// Its id, or as much of it as tells it apart.
@@ -38,9 +40,15 @@ impl NoteArgs {
         let ledger = store.open_existing()?;
         let id = ids::find(&ledger, &self.id)?;
         let Ok(code) = reason(REASON) else { unreachable!("BUG: {REASON} is not registered") };
-        let said = StateReason::new(code, self.text.as_str())
-            .shown_by(EvidenceRef::human_assertion(self.text.as_str()));
-        let order = Observe { reasons: vec![said], data: Facts::none() };
+        // What a program says of itself is no person's word: it is kept as what was said, not as a reason.
+        let order = match around() {
+            Some(_) => Observe { reasons: vec![], data: Facts::none().with("said", self.text.as_str()) },
+            None => {
+                let said = StateReason::new(code, self.text.as_str())
+                    .shown_by(EvidenceRef::human_assertion(self.text.as_str()));
+                Observe { reasons: vec![said], data: Facts::none() }
+            }
+        };
         let mut command = Command::new(id, Order::Observe(order));
         command.key.clone_from(&self.key);
         let text = |record: &_| telling::line(record, &Short::among([id].into_iter()), screen.width());

@@ -5,8 +5,10 @@
 //! token.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
-use callboard_server::{Keyring, Scope, address_in, page};
+use callboard_kernel::Moment;
+use callboard_server::{IssuedToken, Keyring, Scope, address_in, page};
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::serve;
@@ -14,7 +16,11 @@ use crate::clock;
 use crate::error::{Error, Exit};
 use crate::ids;
 use crate::screen::Screen;
+use crate::sending::need_person;
 use crate::store::Store;
+use crate::table::{Cell, Column, Table};
+use crate::when::{absolute, span};
+use crate::word::Reading;
 
 /// Make tokens for the API, and links that let a browser in.
 #[derive(Args, Debug)]
@@ -33,6 +39,21 @@ enum TokenCommand {
         /// The run that an agent's token is bound to; the token ends with it.
         #[arg(long, value_name = "ID", required_if_eq("scope", "agent"))]
         run: Option<String>,
+        /// How long it opens anything, such as 12h or 90d.
+        #[arg(long, value_name = "SPAN", default_value = "90d", value_parser = Reading(span))]
+        expires: Duration,
+    },
+    /// List the tokens that were made, without the tokens themselves.
+    List {
+        /// One JSON document.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take a token back; it opens nothing any more from then on.
+    Revoke {
+        /// Its id, as `callboard token list` shows it.
+        #[arg(value_name = "TOKEN_ID")]
+        id: String,
     },
     /// Print a link that lets a browser in once, within a minute.
     Link {
@@ -55,11 +76,14 @@ enum Wanted {
 impl TokenArgs {
     /// Makes what was asked for.
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
+        if !matches!(self.command, TokenCommand::List { .. }) {
+            need_person("making a token or a link, or revoking one")?;
+        }
         let keys = |error| Error::Serve(callboard_server::ServeError::Keys(error));
         let state_dir = store.state_dir()?;
         let ring = Keyring::open(&state_dir).map_err(keys)?;
         let line = match &self.command {
-            TokenCommand::Create { scope, run } => {
+            TokenCommand::Create { scope, run, expires } => {
                 let scope = match (scope, run) {
                     (Wanted::Operator, _) => Scope::Operator,
                     (Wanted::Viewer, _) => Scope::Viewer,
@@ -68,7 +92,22 @@ impl TokenArgs {
                         Scope::Agent(ids::find(&store.open_existing()?, typed)?)
                     }
                 };
-                ring.issue(scope, clock::now()).map_err(keys)?
+                let now = clock::now();
+                ring.issue(scope, now, Some(now.plus(*expires))).map_err(keys)?
+            }
+            TokenCommand::List { json } => {
+                let tokens = ring.list().map_err(keys)?;
+                return match json {
+                    true => screen.json(&tokens),
+                    false => screen.print(&screen.table(&table(&tokens, clock::now()))),
+                }
+                .map(|()| Exit::DONE);
+            }
+            TokenCommand::Revoke { id } => {
+                return match ring.revoke(id, clock::now()).map_err(keys)? {
+                    true => Ok(Exit::DONE),
+                    false => Err(Error::NoEntity(id.clone())),
+                };
             }
             TokenCommand::Link { listen } => {
                 let code = ring.login_code(clock::now()).map_err(keys)?;
@@ -79,4 +118,37 @@ impl TokenArgs {
         screen.data_line(&line)?;
         Ok(Exit::DONE)
     }
+}
+
+/// The tokens as a table; what opens nothing any more says why.
+fn table(tokens: &[IssuedToken], now: Moment) -> Table {
+    let columns = [
+        Column::names("id", 0),
+        Column::names("opens", 1),
+        Column::names("made", 3),
+        Column::names("until", 2),
+        Column::names("state", 1),
+    ];
+    let row = |token: &IssuedToken| {
+        let opens = match token.scope {
+            Scope::Operator => "operator".to_owned(),
+            Scope::Viewer => "viewer".to_owned(),
+            Scope::Agent(run) => format!("agent {run}"),
+        };
+        let state = match token {
+            IssuedToken { is_void: true, .. } => "void: the operator's token was replaced".to_owned(),
+            IssuedToken { revoked_at: Some(at), .. } => format!("revoked {}", absolute(*at)),
+            IssuedToken { expires_at: Some(at), .. } if *at <= now => "expired".to_owned(),
+            IssuedToken { .. } => "open".to_owned(),
+        };
+        let until = token.expires_at.map_or_else(|| "-".to_owned(), absolute);
+        [
+            Cell::text(token.id.as_str()),
+            Cell::text(opens),
+            Cell::text(absolute(token.made_at)),
+            Cell::text(until),
+            Cell::text(state),
+        ]
+    };
+    Table::new(columns, tokens.iter().map(row).collect())
 }

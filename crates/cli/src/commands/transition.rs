@@ -3,21 +3,24 @@
 //! Invariant: the kernel decides, with an operator as the actor and the message as what the operator vouches for.
 //! Deliberately absent: moving as somebody else; who may is part of the row.
 
+use callboard_engine::{Host, Sight, living_supervisor};
 use callboard_kernel::{Command, EntityId, EvidenceRef, Facts, Order, StateReason, Transition, Value};
-use callboard_lifecycle::{Lifecycle, ReasonCode, Trigger, UnknownWord, reason};
+use callboard_ledger::Ledger;
+use callboard_lifecycle::{Kind, Lifecycle, ReasonCode, Trigger, UnknownWord, reason};
 use clap::Args;
 
+use crate::clock;
 use crate::error::{Error, Exit, instead_of};
 use crate::ids::{self, Short};
 use crate::screen::Screen;
-use crate::sending::{Form, send};
+use crate::sending::{Form, need_person, send};
 use crate::store::Store;
 use crate::telling;
 use crate::word::{Misread, Reading, pair};
 
 /// Move an entity to another state by hand.
 ///
-/// You act as an operator. What an operator may do with a kind, and for which reasons: callboard machines KIND.
+/// You act as an operator; from inside a run it is refused. A run whose supervisor is alive is ended by `callboard stop`. What an operator may do with a kind, and for which reasons: callboard machines KIND.
 /// Prints the record; a refusal is told on standard error, or as {"refused": …} with --json, and the exit code is 3.
 #[derive(Args, Debug)]
 pub(crate) struct TransitionArgs {
@@ -60,11 +63,27 @@ fn code(text: &str) -> Result<ReasonCode, Misread> {
 impl TransitionArgs {
     /// Moves it.
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
+        need_person("moving an entity by hand")?;
         let ledger = store.open_existing()?;
         let id = ids::find(&ledger, &self.id)?;
         let command = self.command(id)?;
+        self.leave_to_supervisor(&ledger, id)?;
         let text = |record: &_| telling::line(record, &Short::among([id].into_iter()), screen.width());
         send(screen, &ledger, command, &if self.json { Form::Json } else { Form::Text(&text) })
+    }
+
+    /// Refuses an end by hand while somebody is there who will write the true one.
+    fn leave_to_supervisor(&self, ledger: &Ledger, id: EntityId) -> Result<(), Error> {
+        let is_end = Lifecycle::parse(id.kind(), &self.to).is_ok_and(Lifecycle::is_terminal);
+        if id.kind() != Kind::Session || !is_end {
+            return Ok(());
+        }
+        let host = Host::this();
+        let stored = ledger.entity(id).map_err(Error::Ask)?;
+        match stored.and_then(|stored| living_supervisor(&stored, &Sight::present(clock::now(), &host))) {
+            Some(supervisor) => Err(Error::Supervised { id, pid: supervisor.pid }),
+            None => Ok(()),
+        }
     }
 
     fn command(&self, id: EntityId) -> Result<Command, Error> {

@@ -17,6 +17,7 @@ mod fleet;
 mod gaps;
 mod help;
 mod ids;
+mod inside;
 mod leftovers;
 mod lists;
 mod lives;

@@ -242,3 +242,18 @@ fn it_does_not_listen_to_others_by_mistake_nor_with_a_token_that_others_can_read
     assert!(!output.status.success() && told.contains("chmod 600"), "{told}");
     assert!(!told.contains("cb_adm_"), "a token is never told");
 }
+
+#[test]
+fn a_revoked_token_opens_nothing_and_others_go_on() {
+    let host = Host::start();
+    let opens =
+        |host: &Host, token: &str| host.send("GET", "/api/v1/entities", &host.bearer(token), "").status;
+    let [one, two] = [0, 1].map(|_| host.callboard(&["token", "create", "--scope", "viewer"]));
+    let listed: serde_json::Value =
+        serde_json::from_str(&host.callboard(&["token", "list", "--json"])).unwrap();
+    let id = listed[0]["id"].as_str().unwrap().to_owned();
+    assert!(!listed.to_string().contains(&one), "{listed}");
+    assert_eq!((opens(&host, &one), opens(&host, &two)), (200, 200));
+    host.callboard(&["token", "revoke", &id]);
+    assert_eq!((opens(&host, &one), opens(&host, &two)), (401, 200));
+}

@@ -183,3 +183,15 @@ fn the_store_is_looked_after_over_http() {
     import("{\"seq\":1}\n").problem(400);
     import("nonsense").problem(400);
 }
+
+#[test]
+fn an_end_by_hand_is_refused_while_the_supervisor_lives() {
+    let host = Host::start();
+    let id = host.callboard(&["run", "--detach", "--", "sleep", "100"]);
+    host.until(&id, |view| view["state"]["lifecycle"] == "running");
+    let end = json!({"to": "cancelled", "reason": "run.cancelled.operator", "message": "enough"});
+    let refused = host.post(&path(&id, "transition"), &end).problem(409);
+    assert!(refused["help"].to_string().contains(&path(&id, "stop")), "{refused}");
+    assert_eq!(host.get(&format!("/api/v1/entities/{id}")).ok()["ended_at"], Value::Null);
+    host.callboard(&["stop", "--now", &id]);
+}

@@ -129,7 +129,7 @@ fn who(app: &App, request: &Request) -> Option<Principal> {
     let headers = request.headers();
     if let Some(given) = headers.get(header::AUTHORIZATION) {
         let (scheme, token) = given.to_str().ok()?.split_once(' ')?;
-        return app.keys.whose(token.trim()).filter(|_| scheme.eq_ignore_ascii_case("bearer"));
+        return app.keys.whose(token.trim(), app.now()).filter(|_| scheme.eq_ignore_ascii_case("bearer"));
     }
     let cookie = app.doorman.cookie(headers)?;
     app.keys.seal().takes_cookie(cookie, app.now()).then(|| app.keys.person())

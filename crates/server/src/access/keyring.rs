@@ -2,7 +2,8 @@
 //! are kept.
 //!
 //! Invariant: a token is 256 random bits and is never written to a log; a file that others can read or that belongs to
-//! somebody else is refused. A token of an agent names one run. Deliberately absent: whether that run still lives, which
+//! somebody else is refused. The hashes are keyed with the operator's token, so all that were issued end with it; each ends by
+//! itself, too, and can be revoked. A token of an agent names one run. Deliberately absent: whether that run still lives, which
 //! the gate asks the ledger.
 
 use std::collections::HashMap;
@@ -79,21 +80,51 @@ pub struct Keyring {
     dir: PathBuf,
     operator: blake3::Hash,
     seal: Seal,
+    /// What hashes of issued tokens are keyed with.
+    key: [u8; 32],
     issued: Mutex<Issued>,
 }
 
 #[derive(Default)]
 struct Issued {
     seen: Option<(SystemTime, u64)>,
-    by_hash: HashMap<[u8; 32], Scope>,
+    by_hash: HashMap<[u8; 32], (Scope, Option<Moment>)>,
 }
 
 /// A line of the file of issued tokens.
 #[derive(Serialize, Deserialize)]
-struct Line {
-    hash: String,
-    scope: Scope,
-    at: Moment,
+#[serde(untagged)]
+enum Line {
+    Issued {
+        id: String,
+        /// Tells tokens of one operator's token from those of the next.
+        ring: String,
+        hash: String,
+        scope: Scope,
+        at: Moment,
+        expires: Option<Moment>,
+    },
+    Revoked {
+        revoked: String,
+        at: Moment,
+    },
+}
+
+/// A token that was issued, without the token.
+#[derive(Clone, Debug, Serialize)]
+pub struct IssuedToken {
+    /// What it is called.
+    pub id: String,
+    /// What it opens.
+    pub scope: Scope,
+    /// When it was made.
+    pub made_at: Moment,
+    /// When it ends by itself.
+    pub expires_at: Option<Moment>,
+    /// When it was revoked.
+    pub revoked_at: Option<Moment>,
+    /// The operator's token that it was made with was replaced.
+    pub is_void: bool,
 }
 
 impl Keyring {
@@ -112,6 +143,7 @@ impl Keyring {
             dir: dir.to_owned(),
             operator: blake3::hash(token.as_bytes()),
             seal: Seal::of(token),
+            key: blake3::derive_key("callboard 2026 issued tokens", token.as_bytes()),
             issued: Mutex::default(),
         })
     }
@@ -121,22 +153,72 @@ impl Keyring {
         Ok(self.seal.code(now, &random()?[..32]))
     }
 
-    /// Makes a token of this scope; it is shown here and never again.
-    pub fn issue(&self, scope: Scope, now: Moment) -> Result<String, KeyError> {
+    /// Makes a token of this scope that ends at a moment; it is shown here and never again.
+    pub fn issue(&self, scope: Scope, now: Moment, expires: Option<Moment>) -> Result<String, KeyError> {
         let prefix = match scope {
             Scope::Operator => PREFIX[0],
             Scope::Viewer => PREFIX[1],
             Scope::Agent(_) => PREFIX[2],
         };
         let token = format!("{prefix}{}", random()?);
-        let hash = blake3::hash(token.as_bytes()).to_hex().to_string();
+        let hash = self.hash(&token).to_hex().to_string();
+        let id = format!("tok_{}", &random()?[..12]);
+        self.write(&Line::Issued { id, ring: self.ring(), hash, scope, at: now, expires })?;
+        Ok(token)
+    }
+
+    /// Every token that was issued, oldest first.
+    pub fn list(&self) -> Result<Vec<IssuedToken>, KeyError> {
+        let path = self.dir.join(ISSUED);
+        let text = match read_private(&path) {
+            Err(KeyError::File { source, .. }) if source.kind() == io::ErrorKind::NotFound => String::new(),
+            other => other?,
+        };
+        let mut tokens: Vec<IssuedToken> = Vec::new();
+        for line in text.lines().filter_map(|line| serde_json::from_str(line).ok()) {
+            match line {
+                Line::Issued { id, ring, scope, at, expires, .. } => tokens.push(IssuedToken {
+                    id,
+                    scope,
+                    made_at: at,
+                    expires_at: expires,
+                    revoked_at: None,
+                    is_void: ring != self.ring(),
+                }),
+                Line::Revoked { revoked, at } => {
+                    for token in tokens.iter_mut().filter(|token| token.id == revoked) {
+                        token.revoked_at.get_or_insert(at);
+                    }
+                }
+            }
+        }
+        Ok(tokens)
+    }
+
+    /// Takes a token back; `false` if there is none of this id.
+    pub fn revoke(&self, id: &str, now: Moment) -> Result<bool, KeyError> {
+        if !self.list()?.iter().any(|token| token.id == id) {
+            return Ok(false);
+        }
+        self.write(&Line::Revoked { revoked: id.to_owned(), at: now })?;
+        Ok(true)
+    }
+
+    fn write(&self, line: &Line) -> Result<(), KeyError> {
         let path = self.dir.join(ISSUED);
         let fail = |source| KeyError::File { path: path.clone(), source };
-        let mut line = serde_json::to_vec(&Line { hash, scope, at: now }).map_err(|e| fail(e.into()))?;
-        line.push(b'\n');
+        let mut bytes = serde_json::to_vec(line).map_err(|error| fail(error.into()))?;
+        bytes.push(b'\n');
         let opened = File::options().append(true).create(true).mode(0o600).open(&path);
-        opened.and_then(|mut file| file.write_all(&line)).map_err(fail)?;
-        Ok(token)
+        opened.and_then(|mut file| file.write_all(&bytes)).map_err(fail)
+    }
+
+    fn hash(&self, token: &str) -> blake3::Hash {
+        blake3::keyed_hash(&self.key, token.as_bytes())
+    }
+
+    fn ring(&self) -> String {
+        self.hash("the ring of tokens").to_hex()[..16].to_owned()
     }
 
     pub(crate) const fn seal(&self) -> &Seal {
@@ -144,7 +226,7 @@ impl Keyring {
     }
 
     /// Whom a token belongs to.
-    pub(crate) fn whose(&self, token: &str) -> Option<Principal> {
+    pub(crate) fn whose(&self, token: &str, now: Moment) -> Option<Principal> {
         let hash = blake3::hash(token.as_bytes());
         // Hashes compare in constant time.
         if hash == self.operator {
@@ -152,7 +234,11 @@ impl Keyring {
         }
         let mut issued = self.issued.lock().unwrap_or_else(PoisonError::into_inner);
         issued.refresh(&self.dir.join(ISSUED));
-        let scope = *issued.by_hash.get(hash.as_bytes())?;
+        let hash = self.hash(token);
+        let (scope, expires) = *issued.by_hash.get(hash.as_bytes())?;
+        if expires.is_some_and(|expires| expires <= now) {
+            return None;
+        }
         Some(Principal { scope, mark: *hash.as_bytes() })
     }
 
@@ -172,10 +258,19 @@ impl Issued {
         self.seen = seen;
         self.by_hash.clear();
         let text = read_private(path).unwrap_or_default();
+        let mut by_id = HashMap::new();
         for line in text.lines() {
-            let Ok(Line { hash, scope, .. }) = serde_json::from_str(line) else { continue };
-            if let Ok(hash) = blake3::Hash::from_hex(hash) {
-                self.by_hash.insert(*hash.as_bytes(), scope);
+            match serde_json::from_str(line) {
+                Ok(Line::Issued { id, hash, scope, expires, .. }) => {
+                    if let Ok(hash) = blake3::Hash::from_hex(hash) {
+                        self.by_hash.insert(*hash.as_bytes(), (scope, expires));
+                        by_id.insert(id, *hash.as_bytes());
+                    }
+                }
+                Ok(Line::Revoked { revoked, .. }) => {
+                    by_id.get(&revoked).map(|hash| self.by_hash.remove(hash));
+                }
+                Err(_) => {}
             }
         }
     }
@@ -221,8 +316,8 @@ mod tests {
         assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o600);
         let token = std::fs::read_to_string(&path).unwrap();
         let keys = Keyring::open(dir.path()).unwrap();
-        assert_eq!(keys.whose(token.trim()).unwrap().scope, Scope::Operator);
-        assert!(keys.whose(&token.trim().to_uppercase()).is_none());
+        assert_eq!(keys.whose(token.trim(), Moment::default()).unwrap().scope, Scope::Operator);
+        assert!(keys.whose(&token.trim().to_uppercase(), Moment::default()).is_none());
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
         assert!(matches!(Keyring::open(dir.path()), Err(KeyError::Exposed { .. })));
     }
@@ -231,11 +326,37 @@ mod tests {
     fn an_issued_token_opens_until_its_line_is_removed_and_is_kept_as_a_hash() {
         let dir = tempfile::tempdir().unwrap();
         let keys = Keyring::open(dir.path()).unwrap();
-        let token = keys.issue(Scope::Viewer, Moment::default()).unwrap();
-        assert_eq!(keys.whose(&token).unwrap().scope, Scope::Viewer);
+        let now = Moment::default();
+        let token = keys.issue(Scope::Viewer, now, None).unwrap();
+        assert_eq!(keys.whose(&token, now).unwrap().scope, Scope::Viewer);
         let file = dir.path().join(ISSUED);
         assert!(!std::fs::read_to_string(&file).unwrap().contains(&token));
         std::fs::write(&file, "").unwrap();
-        assert!(keys.whose(&token).is_none());
+        assert!(keys.whose(&token, now).is_none());
+    }
+
+    #[test]
+    fn issued_tokens_end_with_the_operators_token_by_themselves_and_when_they_are_revoked() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |second: i64| Moment::from_micros(second * 1_000_000);
+        let keys = Keyring::open(dir.path()).unwrap();
+        let short = keys.issue(Scope::Viewer, at(0), Some(at(10))).unwrap();
+        let long = keys.issue(Scope::Operator, at(0), None).unwrap();
+        assert!(keys.whose(&short, at(9)).is_some() && keys.whose(&short, at(10)).is_none());
+        assert!(keys.whose(&long, at(10)).is_some());
+        let listed = keys.list().unwrap();
+        assert_eq!(
+            listed.iter().map(|token| token.scope).collect::<Vec<_>>(),
+            [Scope::Viewer, Scope::Operator]
+        );
+        assert!(keys.revoke(&listed[1].id, at(11)).unwrap() && !keys.revoke("tok_0", at(11)).unwrap());
+        assert!(keys.whose(&long, at(11)).is_none());
+        assert_eq!(keys.list().unwrap()[1].revoked_at, Some(at(11)));
+
+        let kept = keys.issue(Scope::Viewer, at(12), None).unwrap();
+        std::fs::remove_file(dir.path().join(OPERATOR)).unwrap();
+        let fresh = Keyring::open(dir.path()).unwrap();
+        assert!(fresh.whose(&kept, at(13)).is_none());
+        assert!(fresh.list().unwrap().iter().all(|token| token.is_void));
     }
 }

@@ -15,7 +15,7 @@ pub(crate) use doorman::Doorman;
 pub(crate) use doorman::Names;
 pub(crate) use gate::{gate, login};
 pub(crate) use keyring::Principal;
-pub use keyring::{KeyError, Keyring, Scope};
+pub use keyring::{IssuedToken, KeyError, Keyring, Scope};
 pub(crate) use refusals::{Refusals, Refused};
 #[cfg(test)]
 pub(crate) use table::rows;

@@ -5,12 +5,14 @@
 
 use axum::Extension;
 use axum::extract::{Path, State};
-use callboard_engine::{Seen, Sight, StopFor, StopWish, set_aside, taken_back, wish_to_stop};
+use callboard_engine::{
+    Seen, Sight, StopFor, StopWish, living_supervisor, set_aside, taken_back, wish_to_stop,
+};
 use callboard_kernel::{
     Actor, Command, EntityId, EvidenceRef, Facts, Observe, Order, RefusalCode, StateReason, Transition,
 };
 use callboard_ledger::{AppendError, Page, Record, Request, Scope as Whose, Stored};
-use callboard_lifecycle::{ActorClass, Lifecycle, ReasonCode, Trigger, reason};
+use callboard_lifecycle::{ActorClass, Kind, Lifecycle, ReasonCode, Trigger, reason};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -144,13 +146,30 @@ pub(super) async fn transition(
     let code = reason(&body.reason).map_err(word)?;
     let why = StateReason::new(code, body.message.as_str())
         .shown_by(EvidenceRef::human_assertion(body.message.as_str()));
+    let to = Lifecycle::parse(kind, &body.to).map_err(word)?;
+    if kind == Kind::Session && to.is_terminal() {
+        let id = asked.id;
+        ask(&app, move |app| leave_to_supervisor(app, id)).await?;
+    }
     let order = Transition {
-        to: Some(Lifecycle::parse(kind, &body.to).map_err(word)?),
+        to: Some(to),
         trigger: body.trigger.map(|name| Trigger::parse(kind, &name)).transpose().map_err(word)?,
         reasons: vec![why],
         data: body.data.unwrap_or_default(),
     };
     asked.send(&app, Order::Transition(order)).await
+}
+
+/// Refuses an end by hand while somebody is there who will write the true one.
+fn leave_to_supervisor(app: &App, id: EntityId) -> Result<(), Problem> {
+    let stored = app.ledger.entity(id)?;
+    match stored.and_then(|stored| living_supervisor(&stored, &Sight::present(app.now(), &app.host))) {
+        Some(supervisor) => Err(Problem::conflict(
+            format!("its supervisor (pid {}) is alive and records its end", supervisor.pid),
+            format!("ask it to stop: POST /api/v1/entities/{id}/stop"),
+        )),
+        None => Ok(()),
+    }
 }
 
 async fn recorded(

@@ -41,6 +41,14 @@ fn go(ours: &Hierarchies, theirs: &Hierarchies) -> io::Result<()> {
     Ok(())
 }
 
+/// The markers in the names of the control groups that a process is in, innermost first.
+pub(crate) fn markers_of_groups(pid: u32) -> Vec<String> {
+    let own = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+    let paths = own.lines().filter_map(|line| line.splitn(3, ':').nth(2));
+    let parts = paths.flat_map(|path| path.rsplit('/'));
+    parts.filter_map(|part| part.strip_prefix(PREFIX)).map(str::to_owned).collect()
+}
+
 fn is_in_a_run(place: &Hierarchies) -> bool {
     place.groups().any(|(_, path)| is_of_a_run(path))
 }

@@ -24,6 +24,7 @@ pub(crate) use account::{Held, hold};
 pub(crate) use cgroup::{Group, find, group_members};
 pub(crate) use hierarchy::groups_of;
 pub use leave::leave_runs;
+pub(crate) use leave::markers_of_groups;
 pub use leftover::{count_empty, group_markers, remove_empty};
 pub(crate) use memory::Verdict as MemoryVerdict;
 pub(crate) use tree::{Roots, Tree, carries, is_our_program, markers};

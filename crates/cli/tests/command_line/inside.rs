@@ -1,0 +1,116 @@
+//! Inside of a run the program is the agent's hand, whatever the agent does with the environment; and nobody calls a run
+//! ended whose supervisor will say how it ended.
+
+use serde_json::json;
+
+use crate::driver::finish;
+use crate::runs::{CALLBOARD, detached, supervisor, until, view};
+use crate::shelf::{Shelf, text};
+
+/// Calls the program with an empty environment, from a process that has left its parent: `direct`, or `left`.
+const SCRIPT: &str = r#"
+ask() { env -i "$CB" --store "$STORE" "$@" >> "$OUT/said" 2>&1; echo "$1 $?" >> "$OUT/codes.$HOW"; }
+all() {
+  HOW=$1
+  ask transition "$ID" paused --reason schedule.paused.operator --message m
+  ask attention dismiss "$ID"
+  ask token create --scope viewer
+  ask token link
+  ask note "$ID" "said by the agent $HOW"
+  : > "$OUT/done.$HOW"
+}
+case "$1" in
+  left) all left ;;
+  *) all direct; (setsid env -i CB="$CB" STORE="$STORE" OUT="$OUT" ID="$ID" sh "$0" left < /dev/null &) ; \
+     until [ -e "$OUT/done.left" ]; do sleep 0.05; done ;;
+esac
+"#;
+
+/// Hides the control groups, so that processes are held by their tree alone.
+const WITHOUT_GROUPS: [&str; 5] =
+    ["unshare", "--mount", "sh", "-c", "mount -t tmpfs none /sys/fs/cgroup && exec \"$@\""];
+
+fn acts_as_the_agent(outer: &[&str], rung: &str) {
+    let shelf = Shelf::empty();
+    let id = shelf.create(&["schedule", "--title", "Nightly"]);
+    let script = shelf.file("script");
+    std::fs::write(&script, SCRIPT).unwrap();
+    let run = shelf.command(&["run", "--quiet", "--title", "inside", "--", "sh", text(&script)]);
+    let mut words: Vec<String> = outer.iter().map(|word| (*word).to_owned()).collect();
+    if !outer.is_empty() {
+        words.push("sh".to_owned());
+    }
+    words.push(run.get_program().to_string_lossy().into_owned());
+    words.extend(run.get_args().map(|word| word.to_string_lossy().into_owned()));
+    let mut command = std::process::Command::new(&words[0]);
+    command.args(&words[1..]);
+    for (name, value) in run.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command.env("CB", CALLBOARD).env("STORE", shelf.path()).env("OUT", shelf.file("")).env("ID", &id);
+    finish(&mut command).well();
+    let inside = crate::runs::titled(&shelf, "inside").unwrap();
+    assert_eq!(inside["facts"]["containment"]["rung"], rung, "{inside}");
+    let said = std::fs::read_to_string(shelf.file("said")).unwrap();
+    for how in ["direct", "left"] {
+        let codes = std::fs::read_to_string(shelf.file(&format!("codes.{how}"))).unwrap();
+        assert_eq!(codes, "transition 3\nattention 3\ntoken 3\ntoken 3\nnote 0\n", "{how}: {said}");
+    }
+    assert!(said.contains("moving an entity by hand needs a person"), "{said}");
+    let records = shelf.well(&["events", &id, "--json"]);
+    let notes: Vec<serde_json::Value> = records
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .filter(|record: &serde_json::Value| record.to_string().contains("said by the agent"))
+        .collect();
+    assert_eq!(notes.len(), 2, "{records}");
+    for note in notes {
+        assert_eq!(note["actor"]["type"], "agent", "{note}");
+        assert!(!note.to_string().contains("human_assertion"), "{note}");
+    }
+    assert_eq!(view(&shelf, &id)["state"]["lifecycle"], "enabled");
+    assert!(!shelf.file("tokens.jsonl").exists());
+}
+
+#[test]
+fn what_needs_a_person_is_refused_inside_of_a_run_also_without_its_environment() {
+    let groups = std::path::Path::new("/sys/fs/cgroup");
+    let shelf = Shelf::empty();
+    finish(&mut shelf.command(&["run", "--quiet", "--title", "probe", "--", "true"])).well();
+    let rung = crate::runs::titled(&shelf, "probe").unwrap()["facts"]["containment"]["rung"].clone();
+    acts_as_the_agent(&[], rung.as_str().unwrap_or_default());
+    let hidden = std::process::Command::new(WITHOUT_GROUPS[0])
+        .args(&WITHOUT_GROUPS[1..])
+        .args(["sh", "true"])
+        .status();
+    if rung == "tree" || !groups.exists() || !hidden.is_ok_and(|status| status.success()) {
+        eprintln!("left out: control groups cannot be hidden here");
+        return;
+    }
+    acts_as_the_agent(&WITHOUT_GROUPS, "tree");
+}
+
+#[test]
+fn an_end_by_hand_is_refused_while_the_supervisor_lives() {
+    let shelf = Shelf::empty();
+    let id = detached(&shelf, &["--", "sleep", "60"]);
+    let by_hand =
+        ["transition", &id, "cancelled", "--reason", "run.cancelled.operator", "--message", "enough"];
+    until("the command", || (view(&shelf, &id)["state"]["lifecycle"] == "running").then_some(()));
+    let refused = shelf.run(&by_hand);
+    assert_eq!(refused.code, Some(3), "{}", refused.stderr);
+    assert!(refused.stderr.contains(&format!("callboard stop {id}")), "{}", refused.stderr);
+    let pid = supervisor(&view(&shelf, &id));
+    assert!(refused.stderr.contains(&format!("pid {pid}")), "{}", refused.stderr);
+    assert_eq!(view(&shelf, &id)["ended_at"], json!(null));
+    assert_eq!(shelf.run(&["stop", "--now", &id]).code, Some(0));
+
+    // Nobody is there who would say how one ended that was never started.
+    let planned = shelf.create(&["session", "--title", "planned"]);
+    let by_hand =
+        ["transition", &planned, "cancelled", "--reason", "run.cancelled.operator", "--message", "m"];
+    assert_eq!(shelf.run(&by_hand).code, Some(0));
+}
