@@ -18,11 +18,14 @@ use crate::sight::{ProcessTable, Recorded, is_seen_alive};
 /// How old a census may be: it reads the whole process table, and after a mass death many ask for it at once.
 const CENSUS_FRESH: Duration = Duration::from_millis(500);
 
+/// The processes of each run, by its marker.
+type Census = HashMap<String, Vec<u32>>;
+
 /// The host this program runs on.
 #[derive(Debug)]
 pub struct Host {
     here: Place,
-    census: Mutex<Option<(Instant, HashMap<String, Vec<u32>>)>>,
+    census: Mutex<Option<(Instant, Census)>>,
 }
 
 impl Host {

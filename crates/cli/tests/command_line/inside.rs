@@ -34,7 +34,7 @@ fn acts_as_the_agent(outer: &[&str], rung: &str) {
     let shelf = Shelf::empty();
     let id = shelf.create(&["schedule", "--title", "Nightly"]);
     let script = shelf.file("script");
-    std::fs::write(&script, SCRIPT).unwrap();
+    std::fs::write(&script, SCRIPT).unwrap_or_else(|error| panic!("{error}"));
     let run = shelf.command(&["run", "--quiet", "--title", "inside", "--", "sh", text(&script)]);
     let mut words: Vec<String> = outer.iter().map(|word| (*word).to_owned()).collect();
     if !outer.is_empty() {
@@ -52,11 +52,14 @@ fn acts_as_the_agent(outer: &[&str], rung: &str) {
     }
     command.env("CB", CALLBOARD).env("STORE", shelf.path()).env("OUT", shelf.file("")).env("ID", &id);
     finish(&mut command).well();
-    let inside = crate::runs::titled(&shelf, "inside").unwrap();
+    let inside = crate::runs::titled(&shelf, "inside").unwrap_or_else(|| panic!("no run"));
     assert_eq!(inside["facts"]["containment"]["rung"], rung, "{inside}");
-    let said = std::fs::read_to_string(shelf.file("said")).unwrap();
+    let read = |name: &str| {
+        std::fs::read_to_string(shelf.file(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    };
+    let said = read("said");
     for how in ["direct", "left"] {
-        let codes = std::fs::read_to_string(shelf.file(&format!("codes.{how}"))).unwrap();
+        let codes = read(&format!("codes.{how}"));
         assert_eq!(codes, "transition 3\nattention 3\ntoken 3\ntoken 3\nnote 0\n", "{how}: {said}");
     }
     assert!(said.contains("moving an entity by hand needs a person"), "{said}");

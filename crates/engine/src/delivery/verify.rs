@@ -140,7 +140,7 @@ impl Look<'_> {
             Subject::Files(_) => self.files(promise),
             Subject::None => Finding::good(),
         };
-        if finding.found != Found::Produced || !(promise.git_diff || !promise.command.is_empty()) {
+        if finding.found != Found::Produced || (!promise.git_diff && promise.command.is_empty()) {
             return finding;
         }
         if let Some(because) = self.checks.refuses_programs() {
