@@ -1,7 +1,10 @@
 //! `callboard heartbeat`: says from inside a run that it lives, and what it is doing.
 //!
 //! Invariant: a heartbeat is a record of the run and moves nothing; it counts as a sign of life, and with `--progress` as
-//! progress. Deliberately absent: doing it for somebody else's run unnoticed; who said it is in the record.
+//! progress. Inside of a run its supervisor hears of it too. Deliberately absent: doing it for somebody else's run unnoticed; who said it is in the record.
+
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 use callboard_kernel::{Actor, Command, Facts, Observe, Order};
 use callboard_ledger::{AppendError, Request};
@@ -17,7 +20,7 @@ use crate::store::Store;
 
 /// Say from inside a run that it lives.
 ///
-/// Inside a run the id is known from the environment and need not be given.
+/// Inside a run the id is known from the environment and need not be given, and the run is not silent while it says this.
 #[derive(Args, Debug)]
 pub(crate) struct HeartbeatArgs {
     /// The run, if it is not the one this is called from.
@@ -54,13 +57,31 @@ impl HeartbeatArgs {
         let command = Command::new(id, Order::Observe(Observe { reasons: Vec::new(), data }));
         let actor = Actor::new(ActorClass::Agent, own_run().unwrap_or(typed));
         match ledger.append(Request { command, actor, now, cause: None }) {
-            Ok(receipt) if self.json => screen.data_line(&sending::json(&receipt.record)?)?,
-            Ok(_) => {}
+            Ok(receipt) => {
+                if own_run().as_deref() == Some(&id.to_string()) {
+                    wake_clocks();
+                }
+                if self.json {
+                    screen.data_line(&sending::json(&receipt.record)?)?;
+                }
+            }
             Err(AppendError::Refused(refusal)) => return Err(Error::Refused(refusal)),
             Err(AppendError::Fault(fault)) => return Err(Error::Append(fault)),
         }
         Ok(Exit::DONE)
     }
+}
+
+/// Tells the supervisor, whose clocks for silence do not read the log. Nobody listens where this run has no such socket,
+/// and the record is there all the same.
+fn wake_clocks() {
+    let Ok(socket) = std::env::var("NOTIFY_SOCKET") else { return };
+    let address = match socket.strip_prefix('@') {
+        Some(name) => SocketAddr::from_abstract_name(name),
+        None => SocketAddr::from_pathname(&socket),
+    };
+    let sender = UnixDatagram::unbound();
+    drop(address.and_then(|address| sender?.send_to_addr(b"WATCHDOG=1", &address)));
 }
 
 /// The run this program was started in: the innermost one.

@@ -1,6 +1,8 @@
 //! Runs inside of runs: in the foreground they belong together, in the background they do not.
 
-use callboard_kernel::{Facts, Order};
+use std::time::SystemTime;
+
+use callboard_kernel::{Facts, Moment, Order};
 use callboard_lifecycle::session::{SessionState, SessionTrigger};
 use serde_json::{Value, json};
 
@@ -27,8 +29,11 @@ fn stopping_a_run_stops_the_run_inside_of_it_for_that_reason() {
 
 #[test]
 fn a_command_that_a_stop_ends_before_its_supervisor_hears_of_it_was_stopped() {
-    let wish = Facts::none().with("cause", "operator").with("by", "ann").with("at", "2025-03-01T12:00:01Z");
-    let wished = Facts::none().with("stop_wish", callboard_kernel::Value::Map(wish));
+    let wish = |at: &str| {
+        let wish = Facts::none().with("cause", "operator").with("by", "ann").with("at", at);
+        Facts::none().with("stop_wish", callboard_kernel::Value::Map(wish))
+    };
+    let (wished, long_ago) = (wish(&now()), wish("2025-03-01T12:00:01Z"));
     let stopping = Facts::none().with("cause", "deadline").with("since", "2025-03-01T12:00:01Z");
     let stopping = Facts::none().with("stopping", callboard_kernel::Value::Map(stopping));
     let rows = [
@@ -38,6 +43,7 @@ fn a_command_that_a_stop_ends_before_its_supervisor_hears_of_it_was_stopped() {
         (wished.clone(), Place::Inside, "SEGV", "run.failed.signal", 139),
         (Facts::none(), Place::Inside, "TERM", "run.failed.signal", 143),
         (wished, Place::Beside, "TERM", "run.failed.signal", 143),
+        (long_ago, Place::Inside, "KILL", "run.failed.signal", 137),
     ];
     for (facts, place, signal, expected, code) in rows {
         let shelf = Shelf::empty();
@@ -46,6 +52,12 @@ fn a_command_that_a_stop_ends_before_its_supervisor_hears_of_it_was_stopped() {
         let inner = titled(&shelf, "inner").unwrap();
         assert_eq!(reason(&inner), expected, "{signal}: {}", inner["state"]);
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a wish is compared with the real time")]
+fn now() -> String {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    Moment::from_micros(i64::try_from(since.as_micros()).unwrap()).to_string()
 }
 
 #[test]
