@@ -347,6 +347,14 @@ impl Tally {
         self.ended(if is_partial { AgentEnd::PartialFailed(failure) } else { AgentEnd::Failed(failure) });
     }
 
+    /// The failure that ended it has a name, which was read after the end.
+    pub(crate) fn name_failure(&mut self, name: &str, cause: impl Fn(Option<&str>) -> Cause) {
+        if let Some(AgentEnd::Failed(failure) | AgentEnd::PartialFailed(failure)) = &mut self.summary.end {
+            failure.cause = cause(failure.message.as_deref());
+            failure.vendor = bounded(name, WORD_BYTES_MAX);
+        }
+    }
+
     pub(crate) fn interrupted(&mut self, vendor: &str) {
         self.ended(AgentEnd::Interrupted { vendor: bounded(vendor, WORD_BYTES_MAX) });
     }

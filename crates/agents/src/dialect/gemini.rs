@@ -3,7 +3,8 @@
 //! Invariant: `result` is the end, and its statistics are of the whole run and come once. Several failures end the
 //! program without a `result`; their exit codes are documented and read in the verdict. A `result` that says error and
 //! nothing else is explained by the `error` event before it. A shell command that failed is a tool result with the
-//! status success, whose text tells. Retries are told on stderr alone.
+//! status success, whose text tells. Retries, and the name of an error that `result` leaves unnamed, are told on stderr alone;
+//! which of the two streams is read first does not matter.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -20,6 +21,10 @@ pub(crate) struct Gemini {
     is_speaking: bool,
     /// The last error the agent could not put aside.
     error: Option<String>,
+    /// The name of the error that ended the talk with the provider, from stderr.
+    named: Option<String>,
+    /// The end did not name its error, and stderr may still.
+    is_unnamed: bool,
 }
 
 #[derive(Deserialize)]
@@ -78,7 +83,7 @@ struct Stats {
 
 impl Gemini {
     pub(crate) const fn new() -> Self {
-        Self { is_speaking: false, error: None }
+        Self { is_speaking: false, error: None, named: None, is_unnamed: false }
     }
 
     /// False if the line is no JSON object.
@@ -126,6 +131,17 @@ impl Gemini {
         tally.activity();
     }
 
+    /// Reads one line of stderr.
+    pub(crate) fn stderr(&mut self, line: &str, tally: &mut Tally) {
+        retried(line, tally);
+        let Some(name) = error_name(line) else { return };
+        if std::mem::take(&mut self.is_unnamed) {
+            tally.name_failure(name, |message| cause(name, message));
+        } else {
+            self.named = Some(bounded(name, 64));
+        }
+    }
+
     fn result(&mut self, event: &Event<'_>, tally: &mut Tally) {
         if let Some(stats) = &event.stats {
             tally.summary.tokens = Tokens {
@@ -151,6 +167,10 @@ impl Gemini {
                 let error = event.error.as_ref();
                 let word = error.and_then(|error| Text::of(&error.r#type)).unwrap_or("error");
                 let message = error.and_then(|error| Text::of(&error.message)).or(told.as_deref());
+                let is_named = word != "unknown" || message.is_some_and(|text| first_status(text).is_some());
+                self.is_unnamed = !is_named && self.named.is_none();
+                let name = self.named.take().filter(|_| !is_named);
+                let word = name.as_deref().unwrap_or(word);
                 tally.failed(cause(word, message), message, word);
             }
             (word, _) => tally.failed(Cause::UnknownEnd, None, word),
@@ -184,7 +204,7 @@ fn tool_result(event: &Event<'_>, tally: &mut Tally) {
 }
 
 /// A line of stderr: `Attempt 3 failed with status 429. Retrying with backoff...`
-pub(super) fn stderr(line: &str, tally: &mut Tally) {
+fn retried(line: &str, tally: &mut Tally) {
     let Some((attempt, rest)) =
         line.trim_start().strip_prefix("Attempt ").and_then(|rest| rest.split_once(" failed"))
     else {
@@ -196,6 +216,12 @@ pub(super) fn stderr(line: &str, tally: &mut Tally) {
     let status = http_status(rest);
     let error = status.map_or_else(|| "unknown".to_owned(), |status| format!("status {status}"));
     tally.retry(attempt.trim().parse().ok(), None, None, &error, status);
+}
+
+/// The name in a line of stderr: `Error when talking to Gemini API Full report available at: … ModelNotFoundError: …`
+fn error_name(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix("Error when talking to Gemini API")?;
+    rest.split_whitespace().find_map(|word| word.strip_suffix(':').filter(|word| word.ends_with("Error")))
 }
 
 /// The names of the errors that end the program, and the words of those that have none.

@@ -5,7 +5,7 @@
 use crate::dialect::aider::Aider;
 use crate::dialect::claude::Claude;
 use crate::dialect::codex::Codex;
-use crate::dialect::gemini::{self, Gemini};
+use crate::dialect::gemini::Gemini;
 use crate::dialect::goose::Goose;
 use crate::dialect::opencode;
 use crate::program::Program;
@@ -74,7 +74,7 @@ impl Dialect {
     /// Reads one line of stderr, for a program that says something there and nowhere else.
     pub(crate) fn stderr(&mut self, line: &str, tally: &mut Tally) {
         match self {
-            Self::Gemini(_) => gemini::stderr(line, tally),
+            Self::Gemini(gemini) => gemini.stderr(line, tally),
             Self::Claude(_)
             | Self::Codex(_)
             | Self::Opencode

@@ -1,6 +1,6 @@
 //! What a stream says while it runs: waiting, retries, limits, tools, and which of it is progress.
 
-use callboard_agents::{KnownBy, Launch, ModelBy, Program, Reader, Signal, Waiting, WaitingFor};
+use callboard_agents::{Cause, KnownBy, Launch, ModelBy, Program, Reader, Signal, Waiting, WaitingFor};
 
 use crate::fixtures;
 
@@ -180,4 +180,26 @@ fn a_screen_program_that_waits_is_known_by_what_it_tells_its_terminal() {
     assert_eq!(reader.typed(), [Signal::WaitingOver], "a person answered");
     let mut reader = Reader::new(Program::Claude);
     assert_eq!(reader.stdout(blocked), [], "a structured stream is no screen");
+}
+
+#[test]
+fn an_error_that_gemini_names_on_stderr_alone_is_known_whichever_stream_is_read_first() {
+    let line = "Error when talking to Gemini API Full report available at: /tmp/r.json ModelNotFoundError: no such model\n";
+    let result = r#"{"type":"result","status":"error","error":{"type":"unknown","message":"[API Error: no such model]"}}"#;
+    let result = format!("{result}\n");
+    for is_stderr_first in [true, false] {
+        let mut reader = Reader::new(Program::Gemini);
+        if is_stderr_first {
+            drop(reader.stderr(line.as_bytes()));
+        }
+        drop(reader.stdout(result.as_bytes()));
+        if !is_stderr_first {
+            drop(reader.stderr(line.as_bytes()));
+        }
+        drop(reader.finish());
+        let failure = reader.summary().end.as_ref().and_then(|end| end.failure());
+        let failure = failure.unwrap_or_else(|| panic!("no failure"));
+        assert_eq!(failure.cause, Cause::Provider { retryable: false }, "{failure:?}");
+        assert_eq!(failure.vendor, "ModelNotFoundError");
+    }
 }

@@ -7,7 +7,7 @@ use std::process::{Child, ExitStatus};
 
 use serde_json::Value;
 
-use crate::model::Act;
+use crate::model::{Act, CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS};
 use crate::program::Program;
 use crate::screen::Screen;
 use crate::stage::{Stage, begin, processes, send, until};
@@ -28,6 +28,12 @@ pub(crate) enum Ending {
     RateLimited,
     /// The provider fails.
     ServerError,
+    /// The provider refuses for the rate, however often a program that is patient asks.
+    LastingRateLimit,
+    /// The provider fails, however often a program that is patient asks.
+    LastingServerError,
+    /// Every answer breaks off, however often a program that is patient asks.
+    LastingBreak,
     /// The provider does not know the model.
     WrongModel,
     /// The answer breaks off.
@@ -68,7 +74,11 @@ pub(crate) fn play(program: Program, ending: Ending) {
     let output = tempfile::tempdir().unwrap_or_else(|error| panic!("no temporary directory: {error}"));
     let line = line(&stage, ending);
     let before: &[&str] = if ending == Ending::CtrlC { &["setsid", "--ctty"] } else { &[] };
-    let mut command = stage.run(before, options(ending), &line);
+    let mut command = stage.run(before, options(program, ending), &line);
+    // Where a program never gives up, its run has a bound, and it may take its time.
+    if ending.is_lasting() && !never_gives_up(program, ending) {
+        stage.hurry(&mut command);
+    }
     if ending == Ending::ClaimedFile {
         write_old_file(&stage.work().join(FILE));
     }
@@ -90,8 +100,20 @@ pub(crate) fn play(program: Program, ending: Ending) {
     compare(&stage, ending, status, output.path());
 }
 
+impl Ending {
+    /// Does the provider never answer as it should?
+    const fn is_lasting(self) -> bool {
+        matches!(self, Self::LastingRateLimit | Self::LastingServerError | Self::LastingBreak)
+    }
+}
+
+/// qwen-code asks again and again while it is refused for the rate, and says nothing about it.
+pub(crate) const fn never_gives_up(program: Program, ending: Ending) -> bool {
+    matches!((program, ending), (Program::Qwen, Ending::LastingRateLimit))
+}
+
 fn act(program: Program, ending: Ending) -> Act {
-    // These three retry longer than a test may take.
+    // These three retry for a minute or longer; what they do in the end is an ending of its own.
     let is_patient = matches!(program, Program::Opencode | Program::Qwen | Program::Aider);
     match ending {
         Ending::Clean => Act::Answers,
@@ -105,7 +127,9 @@ fn act(program: Program, ending: Ending) -> Act {
         Ending::ServerError if is_patient => Act::RefusesOnce(500),
         Ending::ServerError => Act::Refuses(500),
         Ending::BrokenStream if is_patient => Act::BreaksOffOnce,
-        Ending::BrokenStream => Act::BreaksOff,
+        Ending::BrokenStream | Ending::LastingBreak => Act::BreaksOff,
+        Ending::LastingRateLimit => Act::Refuses(429),
+        Ending::LastingServerError => Act::Refuses(500),
         Ending::OutputLimit => Act::IsTruncated,
         Ending::GarbledEvent => Act::Garbles,
         Ending::ToolKilled => Act::Calls(COMMAND),
@@ -119,7 +143,13 @@ fn act(program: Program, ending: Ending) -> Act {
 }
 
 /// A bound that is part of the ending is short, since it is reached on every machine; the other is never reached.
-fn options(ending: Ending) -> &'static [&'static str] {
+fn options(program: Program, ending: Ending) -> &'static [&'static str] {
+    if never_gives_up(program, ending) {
+        return &["--timeout", "20s"];
+    }
+    if ending.is_lasting() {
+        return &["--timeout", "500s"];
+    }
     if matches!(ending, Ending::FileWritten | Ending::ClaimedFile) {
         return &["--timeout", "100s", "--expect", FILE];
     }
@@ -182,6 +212,9 @@ fn intervene(stage: &Stage, ending: Ending, child: &mut Child) {
         | Ending::Unauthorized
         | Ending::RateLimited
         | Ending::ServerError
+        | Ending::LastingRateLimit
+        | Ending::LastingServerError
+        | Ending::LastingBreak
         | Ending::WrongModel
         | Ending::BrokenStream
         | Ending::OutputLimit
@@ -249,7 +282,19 @@ fn details(stage: &Stage, ending: Ending, view: &Value, said: &str) {
     if ending == Ending::Clean && stage.program != Program::Aider {
         assert_eq!(agent["last_message"], "Hello from loopback.", "{said}");
         assert_eq!(agent["tool_calls"], 0, "{agent}");
+        // Two of the programs count the cached part apart from the rest.
+        let is_apart = matches!(stage.program, Program::Claude | Program::Opencode);
+        let input = if is_apart { INPUT_TOKENS - CACHED_TOKENS } else { INPUT_TOKENS };
+        let tokens = &agent["tokens"];
+        let found = [&tokens["input"], &tokens["cache_read"], &tokens["output"]].map(Value::as_u64);
+        assert_eq!(found, [input, CACHED_TOKENS, OUTPUT_TOKENS].map(Some), "{agent}");
+        let model = agent["model"].as_str().unwrap_or_default();
+        assert!(!model.is_empty() && stage.model.is_asked_for(model), "{agent}");
         assert!(agent["vendor_session"].is_string(), "{agent}");
+    }
+    if ending.is_lasting() && stage.program == Program::Aider {
+        let retries = agent["retries"].as_u64().unwrap_or_default();
+        assert!(retries > 1, "{agent}");
     }
     if ending == Ending::PlainText {
         assert!(view["chain"].as_str().is_some_and(|chain| chain.starts_with("Failed")), "{view}");

@@ -52,7 +52,9 @@ endings! {
         supervisor_killed = SupervisorKilled, tool_killed = ToolKilled;
     opencode = Opencode: clean = Clean, file_written = FileWritten, claimed_file = ClaimedFile,
         unauthorized = Unauthorized, rate_limited = RateLimited, server_error = ServerError,
-        wrong_model = WrongModel, broken_stream = BrokenStream, output_limit = OutputLimit,
+        wrong_model = WrongModel, lasting_rate_limit = LastingRateLimit,
+        lasting_server_error = LastingServerError, lasting_break = LastingBreak,
+        broken_stream = BrokenStream, output_limit = OutputLimit,
         garbled_event = GarbledEvent, plain_text = PlainText, deadline = Deadline, silence = Silence,
         operator_stop = OperatorStop, ctrl_c = CtrlC, program_killed = ProgramKilled,
         supervisor_killed = SupervisorKilled, tool_killed = ToolKilled;
@@ -64,13 +66,17 @@ endings! {
         supervisor_killed = SupervisorKilled, tool_killed = ToolKilled;
     qwen = Qwen: clean = Clean, file_written = FileWritten, claimed_file = ClaimedFile,
         unauthorized = Unauthorized, rate_limited = RateLimited, server_error = ServerError,
-        wrong_model = WrongModel, broken_stream = BrokenStream, output_limit = OutputLimit,
+        wrong_model = WrongModel, lasting_rate_limit = LastingRateLimit,
+        lasting_server_error = LastingServerError, lasting_break = LastingBreak,
+        broken_stream = BrokenStream, output_limit = OutputLimit,
         garbled_event = GarbledEvent, deadline = Deadline, silence = Silence,
         operator_stop = OperatorStop, ctrl_c = CtrlC, program_killed = ProgramKilled,
         supervisor_killed = SupervisorKilled, tool_killed = ToolKilled;
     aider = Aider: clean = Clean, file_written = FileWritten, claimed_file = ClaimedFile,
         unauthorized = Unauthorized, rate_limited = RateLimited, server_error = ServerError,
-        wrong_model = WrongModel, broken_stream = BrokenStream, output_limit = OutputLimit,
+        wrong_model = WrongModel, lasting_rate_limit = LastingRateLimit,
+        lasting_server_error = LastingServerError, lasting_break = LastingBreak,
+        broken_stream = BrokenStream, output_limit = OutputLimit,
         deadline = Deadline, silence = Silence, operator_stop = OperatorStop, ctrl_c = CtrlC,
         program_killed = ProgramKilled, supervisor_killed = SupervisorKilled;
 }

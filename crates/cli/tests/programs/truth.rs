@@ -1,6 +1,6 @@
 //! The table of truth: which words may be said of a run that came to an ending.
 
-use crate::endings::Ending;
+use crate::endings::{Ending, never_gives_up};
 use crate::program::Program;
 
 /// What is true of a run that ended.
@@ -36,6 +36,10 @@ pub(crate) const fn of(program: Program, ending: Ending) -> Truth {
         Ending::ClaimedFile => truth("failed", "run.failed.missing_artifact", 1),
         Ending::Unauthorized | Ending::WrongModel => refused_by(program, ending),
         Ending::RateLimited | Ending::ServerError | Ending::BrokenStream => unavailable_to(program, ending),
+        Ending::LastingRateLimit if never_gives_up(program, ending) => {
+            truth("timed_out", "run.timed_out.deadline", 124)
+        }
+        Ending::LastingRateLimit | Ending::LastingServerError | Ending::LastingBreak => unavailable(1),
         Ending::OutputLimit => truncated(program),
         Ending::GarbledEvent => garbled(program),
         // Without its stream a program is known by its exit code and its last words.
@@ -67,7 +71,7 @@ const fn refused_by(program: Program, ending: Ending) -> Truth {
     }
 }
 
-/// Three of the programs retry for a minute or longer and cannot be told not to: they are refused once and then answered.
+/// Three of the programs retry for a minute or longer: they are refused once and then answered.
 const fn unavailable_to(program: Program, ending: Ending) -> Truth {
     match (program, ending) {
         (Program::Opencode | Program::Qwen | Program::Aider, _) => COMPLETED,
@@ -96,7 +100,4 @@ const fn garbled(program: Program) -> Truth {
 }
 
 /// Rows in which something false is still said; the test prints what, and does not fail.
-pub(crate) const GAPS: &[(Program, Ending)] = &[
-    // It prints the provider's text without the status, so a refusal cannot be told from a failure.
-    (Program::Gemini, Ending::WrongModel),
-];
+pub(crate) const GAPS: &[(Program, Ending)] = &[];

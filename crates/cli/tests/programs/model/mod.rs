@@ -9,5 +9,5 @@ mod messages;
 mod responses;
 mod server;
 
-pub(crate) use dialect::MODEL;
+pub(crate) use dialect::{CACHED_TOKENS, INPUT_TOKENS, MODEL, OUTPUT_TOKENS};
 pub(crate) use server::{Act, ModelServer};

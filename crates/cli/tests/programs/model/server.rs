@@ -57,6 +57,8 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     requests: Vec<String>,
+    /// The models that were asked for, where the request says so.
+    models: Vec<String>,
     /// The requests that a model answered, or refused to.
     asked: usize,
     is_stopping: bool,
@@ -87,6 +89,14 @@ impl ModelServer {
     /// What was asked for, each as `METHOD target`.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.shared.state().requests.clone()
+    }
+
+    /// Was this model asked for? A program may name its provider before it, and a target may name the model.
+    pub(crate) fn is_asked_for(&self, model: &str) -> bool {
+        let state = self.shared.state();
+        let name = model.rsplit('/').next().unwrap_or(model);
+        let in_target = state.requests.iter().any(|request| request.contains(&format!("/{name}:")));
+        in_target || state.models.iter().any(|asked| asked == name)
     }
 
     /// Waits until the model was asked, however long the program takes to start; false if it took too long.
@@ -140,6 +150,7 @@ fn serve(mut out: TcpStream, address: SocketAddr, shared: &Shared) -> io::Result
     let number = {
         let mut state = shared.state();
         state.requests.push(format!("{} {}", request.method, request.target));
+        state.models.extend(request.body["model"].as_str().map(str::to_owned));
         state.asked += usize::from(Dialect::of(&request.target).is_some());
         state.asked
     };
@@ -179,7 +190,7 @@ fn play(
             401 => ("the key is not valid", ""),
             404 => ("no such model", ""),
             429 => ("too many requests", "retry-after: 1\r\n"),
-            _ => ("the model is out of order", ""),
+            _ => ("the model is out of order", "retry-after-ms: 10\r\n"),
         };
         return http::write_json(out, status, header, &dialect.refusal(status, message));
     }
