@@ -153,6 +153,13 @@ function Search({ q }: { q: string }) {
         setText(event.target.value);
       }}
       onKeyDown={(event) => {
+        if (event.key === "Escape") {
+          // Some browsers clear a search field on Escape, and tell so only after it has lost the focus.
+          event.preventDefault();
+          typed.current = false;
+          setText("");
+          go(withParams({ q: null }), "replace");
+        }
         if (event.key === "Escape" || event.key === "Enter") event.currentTarget.blur();
       }}
     />
