@@ -70,7 +70,8 @@ impl AttachArgs {
             waiting::until_ended(&ledger, id, None)?.ok_or_else(|| Error::NoEntity(id.to_string()))?;
         let host = Host::this();
         let view = evaluate(&stored, &Sight::present(clock::now(), &host));
-        let line = closing::line(&view, &ids::Short::among([id].into_iter()).of(id));
+        let short = ids::Short::among([id].into_iter()).of(id);
+        let line = closing::line(&view, &short, closing::width_of_stderr());
         // Nobody to tell is no failure of the run.
         drop(writeln!(anstream::stderr(), "{line}"));
         Ok(closing::exit(&view))

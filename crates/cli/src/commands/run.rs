@@ -161,7 +161,8 @@ impl RunArgs {
         let host = Host::this();
         let view = evaluate(&ended.stored, &Sight::present(clock::now(), &host));
         if !self.quiet && !is_let_go {
-            let line = closing::line(&view, &Short::among([id].into_iter()).of(id));
+            let short = Short::among([id].into_iter()).of(id);
+            let line = closing::line(&view, &short, closing::width_of_stderr());
             // Nobody to tell is no failure of the run.
             drop(writeln!(anstream::stderr(), "{line}"));
         }

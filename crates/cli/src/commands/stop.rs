@@ -78,7 +78,7 @@ impl StopArgs {
             if self.json {
                 screen.json_line(&view)?;
             } else {
-                screen.print(&(closing::line(&view, &short.of(id)) + "\n"))?;
+                screen.print(&(closing::line(&view, &short.of(id), screen.width()) + "\n"))?;
             }
         }
         Ok(exit)

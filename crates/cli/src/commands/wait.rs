@@ -52,7 +52,7 @@ impl WaitArgs {
             if self.json {
                 screen.json_line(&view)?;
             } else {
-                screen.print(&(closing::line(&view, &short.of(id)) + "\n"))?;
+                screen.print(&(closing::line(&view, &short.of(id), screen.width()) + "\n"))?;
             }
             let own = closing::exit(&view);
             exit = if mutant::removed("first_failure_wins") { own } else { exit.and(own) };

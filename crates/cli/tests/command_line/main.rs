@@ -15,6 +15,7 @@ mod feed;
 mod filters;
 mod fleet;
 mod gaps;
+mod hanging;
 mod help;
 mod ids;
 mod inside;

@@ -93,6 +93,36 @@ fn what_a_killed_program_left_set_on_the_terminal_is_reset_before_the_closing_li
     assert_eq!(seat.child.wait().unwrap().code(), Some(137));
 }
 
+#[test]
+fn the_closing_line_fits_the_terminal_and_shows_the_cause_and_the_status() {
+    let shelf = Shelf::empty();
+    let message =
+        "the gateway in front of the model said that its quota is used up, with status: 429 (again)";
+    let error = format!(r#"{{"type":"ApiError","message":"{message}"}}"#);
+    let result = format!(r#"{{"type":"result","status":"error","error":{error}}}"#);
+    std::fs::write(shelf.file("result"), result + "\n").unwrap();
+    let line = format!(
+        "exec {CALLBOARD} run --adapter gemini -- sh -c 'cat {}; exit 1' > {}",
+        shelf.file("result").display(),
+        shelf.file("out").display()
+    );
+    let mut seat = seat(&shelf, &line);
+    assert_eq!(seat.child.wait().unwrap().code(), Some(1));
+    let seen = read_until(&mut seat.screen, "callboard why ses_");
+    let line = seen.lines().find(|line| line.contains("Failed")).unwrap_or_default();
+    let shown: String = line
+        .split("\x1b[")
+        .flat_map(|part| part.split_once('m').map_or(part, |part| part.1).chars())
+        .collect();
+    assert!(shown.starts_with("✗ Failed · 429: the provider failed"), "{shown:?}");
+    assert!(shown.contains("  callboard why ses_") && shown.chars().count() <= 77, "{shown:?}");
+    let view = only(&shelf);
+    assert!(
+        view["state"]["reasons"][0]["message"].as_str().is_some_and(|told| told.contains(message)),
+        "{view}"
+    );
+}
+
 /// With its input from elsewhere the child has no terminal, and the key is a signal to the supervisor.
 #[test]
 fn a_second_ctrl_c_does_not_wait_for_the_grace() {
