@@ -151,7 +151,8 @@ impl Onset {
             Some("run.health.waiting") => self.waits.or(self.entered),
             Some("run.health.limited") => self.limited.or(self.entered),
             Some("run.health.erroring") => self.errors.or(self.entered),
-            Some("run.health.paused") => self.stopped.or(self.entered),
+            // Who only sees that it stands still does not know since when.
+            Some("run.health.paused") => self.stopped,
             Some("run.health.retrying") => self.retrying.or(self.entered),
             Some("run.health.looping") => self.looping.or(self.entered),
             Some(

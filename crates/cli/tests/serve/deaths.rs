@@ -306,11 +306,7 @@ fn survivors_of_a_kill_are_watched_until_they_are_gone() {
     let dir = sure(tempfile::tempdir());
     let id = EntityId::new(Kind::Session, uuid::Uuid::from_u128(7));
     // One bears the marker of the run and was never seen; the marker of the other cannot be read.
-    let sleeper = |marker: &str| {
-        let mut command = std::process::Command::new("sleep");
-        Sleeper(sure(command.arg("600").env("CALLBOARD_RUN", marker).spawn()))
-    };
-    let (unmarked, marked) = (sleeper(""), sleeper(&id.to_string()));
+    let (unmarked, marked) = (Sleeper::start(""), Sleeper::start(&id.to_string()));
     let (this, seen) = (sure(process::this()), sure(sure(process::of(unmarked.0.id())).ok_or("it is gone")));
     let of = |pid: u32, ticks: u64| {
         Facts::none().with("pid", i64::from(pid)).with("started_ticks", sure(i64::try_from(ticks)))
@@ -353,6 +349,14 @@ fn survivors_of_a_kill_are_watched_until_they_are_gone() {
 
 /// A process of the test, which ends with it.
 struct Sleeper(std::process::Child);
+
+impl Sleeper {
+    #[expect(clippy::disallowed_methods, reason = "a test ends the process it starts")]
+    fn start(marker: &str) -> Self {
+        let mut command = std::process::Command::new("sleep");
+        Self(sure(command.arg("600").env("CALLBOARD_RUN", marker).spawn()))
+    }
+}
 
 impl Drop for Sleeper {
     fn drop(&mut self) {

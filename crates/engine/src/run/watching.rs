@@ -27,6 +27,8 @@ use super::recorder::Recorder;
 const BEGIN: Duration = Duration::from_millis(5);
 /// How soon a change of what is known is written.
 const SOON: Duration = Duration::from_secs(1);
+/// How soon it is written that the command was stopped or goes on, unless it was written just before.
+const HELD: Duration = Duration::from_millis(5);
 /// How often signs of life are written.
 const LIFE: Duration = Duration::from_secs(60);
 /// How long a host vouches for its runs, and how often it does.
@@ -71,6 +73,9 @@ pub(crate) struct Watching<'a, 'b> {
     /// What goes on after the exit, and since when.
     phase: Option<(&'static str, Moment)>,
     exit_due: Option<Instant>,
+    /// When it is to be written that the command was stopped or goes on, and not before when it is next.
+    held_due: Option<Instant>,
+    held_after: Option<Instant>,
     /// Whose doing the end was, judged when it came: what is wished for later did not cause it.
     cause: Option<Cause>,
     /// Who asked for a stop, as it was recorded.
@@ -111,6 +116,8 @@ impl<'a, 'b> Watching<'a, 'b> {
             exited: None,
             phase: None,
             exit_due: None,
+            held_due: None,
+            held_after: None,
             cause: None,
             asked_by: None,
             signalled: None,
@@ -239,16 +246,19 @@ impl<'a, 'b> Watching<'a, 'b> {
         self.written = known;
         (self.lived, self.changed) = (false, None);
         let now = Instant::now();
+        if self.held_due.take().is_some() {
+            self.held_after = Some(now + SOON);
+        }
         self.life_due = Some(now + LIFE);
         self.rest_due = Some(now + REST);
         ticket
     }
 
-    fn dues(&self) -> [Option<Instant>; 6] {
+    fn dues(&self) -> [Option<Instant>; 7] {
         let changed = self.changed.map(|at| at + SOON);
         let life = self.life_due.filter(|_| self.lived);
         let begun = self.begun.as_ref().map(|(at, _)| *at).filter(|_| !self.is_starting);
-        [begun, changed, life, self.lease_due, self.rest_due, self.exit_due]
+        [begun, changed, life, self.lease_due, self.rest_due, self.exit_due, self.held_due]
     }
 }
 
@@ -288,7 +298,9 @@ impl Observer for Watching<'_, '_> {
 
     fn stopped(&mut self, by: Option<StoppedBy>) {
         self.stopped = by.map(|by| (by, self.recorder.now()));
-        self.changed.get_or_insert_with(Instant::now);
+        // A command that is stopped and continued all the time is not worth a record each time.
+        let soon = Instant::now() + HELD;
+        self.held_due = Some(self.held_after.map_or(soon, |after| after.max(soon)));
         if by == Some(StoppedBy::Suspended) {
             // Nothing can be written while we are stopped ourselves.
             self.begin();
@@ -363,18 +375,18 @@ impl Observer for Watching<'_, '_> {
 
     fn tick(&mut self) {
         let now = Instant::now();
-        let [begun, changed, life, lease, rest, exited] =
+        let [begun, changed, life, lease, rest, exited, held] =
             self.dues().map(|due| due.is_some_and(|at| at <= now));
         if exited {
             self.exit_due = None;
         }
-        if begun || exited {
+        if begun || exited || held {
             self.begin();
         }
         if lease {
             self.lease_due = Some(now + LEASE_RENEWAL);
         }
-        if changed || life || lease || exited {
+        if changed || life || lease || exited || held {
             drop(self.write());
         } else if rest {
             self.recorder.rest();
