@@ -253,4 +253,20 @@ mod tests {
         assert!(seen > 1000 && urgent > 100 && aside == 0, "{seen} {urgent} {aside}");
         assert!(reason("run.health.stuck").is_ok(), "the onset of a condition is found by its code");
     }
+
+    #[test]
+    fn a_pause_that_is_only_seen_has_no_beginning() {
+        let presence =
+            Presence { command: Liveness::Alive, command_hold: Some(Hold::Signal), ..Presence::default() };
+        let look = Look { at: samples::NOW, liveness: Liveness::Alive, presence };
+        let running = callboard_lifecycle::session::SessionState::Running;
+        let since = |facts: Facts| {
+            let verdict = Case::of(&samples::stored(running, facts, &[])).verdict(look);
+            assert_eq!(verdict.condition, "run.health.paused");
+            verdict.since.map(|since| since.to_string())
+        };
+        assert_eq!(since(Facts::none()), None);
+        let recorded = Facts::none().with("is_stopped", true).with("stopped_since", "2020-01-01T00:00:00Z");
+        assert!(since(recorded).is_some_and(|since| since.starts_with("2020-01-01T00:00:00")));
+    }
 }
