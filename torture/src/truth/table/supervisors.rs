@@ -72,15 +72,7 @@ pub(super) fn rows() -> Vec<Row> {
             );
         }
         rows.push(hidden(rung));
-        let start = there("exec sleep 600").rung(rung).way(Way::Detached);
-        let waited = Row::new("the supervisor is killed and somebody waits", start, End::reaped());
-        rows.push(
-            waited
-                .may(UNSUPERVISED)
-                .then(Step::Signal(Whom::Supervisor, KILL))
-                .then(Step::AwaitSupervisorsEnd)
-                .does(wait_tells),
-        );
+        rows.push(waited_for(rung));
     }
     rows
 }
@@ -165,6 +157,15 @@ fn told_at_once(play: &Play<'_>) -> Result<()> {
         ensure!(view["chain"] != "Running", "its supervisor is gone, and {surface} calls it running");
     }
     Ok(())
+}
+
+fn waited_for(rung: Rung) -> Row {
+    let start = there("exec sleep 600").rung(rung).way(Way::Detached);
+    Row::new("the supervisor is killed and somebody waits", start, End::reaped())
+        .may(UNSUPERVISED)
+        .then(Step::Signal(Whom::Supervisor, KILL))
+        .then(Step::AwaitSupervisorsEnd)
+        .does(wait_tells)
 }
 
 /// Whoever waits is told the end, and not left waiting.
