@@ -3,6 +3,8 @@
 use crate::driver::Torture;
 
 pub(crate) const TORTURES: &[Torture] = &[
+    // Before those that supervise in this process: from then on a thread takes in children that nobody waits for.
+    crate::truth::TORTURE,
     crate::model::TORTURE,
     crate::pg_model::TORTURE,
     crate::crash::TORTURE,
@@ -26,5 +28,4 @@ pub(crate) const TORTURES: &[Torture] = &[
     crate::idem::TORTURE,
     crate::secrets::TORTURE,
     crate::hostile_agent::TORTURE,
-    crate::truth::TORTURE,
 ];

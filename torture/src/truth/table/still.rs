@@ -47,7 +47,9 @@ pub(super) fn rows() -> Vec<Row> {
         }));
         let start = there("read _ < go; exit 0").with(&["--first-output-timeout", BOUND]).rung(rung);
         let quiet = row("has not spoken yet, and had no time to", start, End::completed());
-        rows.push(through_the_gap(quiet, |_| Ok(())).then(Step::Go).shows());
+        // It goes on for a moment, so a clock that counted the gap would have rung.
+        let awake = Step::Hold(Duration::from_millis(500));
+        rows.push(through_the_gap(quiet, |_| Ok(())).then(awake).then(Step::Go).shows());
         let start = there("echo on; exec sleep 600").with(&["--timeout", BOUND]).rung(rung);
         let late = row("goes on past its bound", start, End::timed_out("run.timed_out.deadline"));
         rows.push(through_the_gap(late, |_| Ok(())));
