@@ -39,9 +39,10 @@ const PER_PLACE: usize = 16;
 const SMALL: usize = 1;
 /// Situations of a group that are played without one of its safeguards.
 const MUTANT: usize = 4;
-/// Situations that are staged once more when they did not hold. A machine that is too busy can spoil the staging itself;
-/// a false word that comes back, or more of them than this, is a failure. Rounds stage nothing twice.
-const AGAIN_MAX: usize = 6;
+/// Situations that are staged once more when they did not hold. A machine that is too busy can spoil the staging itself, and
+/// with it every situation of a place; a false word that comes back, or more of them than this, is a failure. Rounds stage
+/// nothing twice.
+const AGAIN_MAX: usize = PER_PLACE + 4;
 
 fn run(plan: &Plan) -> Tally {
     let mut tally = Tally::default();

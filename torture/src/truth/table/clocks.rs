@@ -9,8 +9,8 @@ const STOPPING: Alive = Alive::WORKING.phase(&["starting", "working", "stopping"
 pub(super) fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
     for rung in RUNGS {
-        let script = "for n in 1 2 3 4 5 6 7 8 9; do sleep 1; \"$CALLBOARD\" heartbeat; done; exit 0";
-        let start = run(script).with(&["--idle-timeout", "6s", "--first-output-timeout", "6s"]).rung(rung);
+        let script = "for n in $(seq 15); do sleep 1; \"$CALLBOARD\" heartbeat; done; exit 0";
+        let start = run(script).with(&["--idle-timeout", "12s", "--first-output-timeout", "12s"]).rung(rung);
         rows.push(Row::new("says nothing but that it lives", start, End::completed()).slow());
         for way in WAYS {
             let row = |name: &str, options: &[&str], script: &str, end: End| {
