@@ -52,7 +52,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let Err(error) = dispositions::set_back(&arguments) {
+    if let Err(error) = dispositions::reset(&arguments) {
         eprintln!("torture: {error:#}");
         return ExitCode::from(2);
     }

@@ -41,18 +41,19 @@ struct Surfaces<'a> {
 pub(crate) fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
     let (times, binary) = read(arguments)?;
     let callboard = binary.map_or_else(built::callboard, Ok)?;
-    let scratch = tempfile::tempdir()?;
-    let store = scratch.path().join("store/s.db");
-    std::fs::create_dir_all(scratch.path().join("store"))?;
-    let host = Host::start(&callboard, &store)?;
-    let stage = Stage { callboard: &callboard, store: &store, scratch: scratch.path() };
-    let mut surfaces = Surfaces { host: &host, feed: Feed::open(&host)?, floor: Floor::open()? };
     let watch = Watch::start()?;
     println!("truth: milliseconds from an event until each surface tells it, {times} of each; p50 / p99");
     println!("floor: the same at a bare process, its descriptor, and a message to and fro over loopback\n");
     let columns = ["ps --json", "GET entity", "GET attention", "feed", "floor"];
     println!("{:<36}{}", "", columns.map(|name| format!("{name:>16}")).concat());
     for event in Event::ALL {
+        // A store each: the list of attention is read as one page, which all that failed before would fill.
+        let scratch = tempfile::tempdir()?;
+        let store = scratch.path().join("store/s.db");
+        std::fs::create_dir_all(scratch.path().join("store"))?;
+        let host = Host::start(&callboard, &store)?;
+        let stage = Stage { callboard: &callboard, store: &store, scratch: scratch.path() };
+        let mut surfaces = Surfaces { host: &host, feed: Feed::open(&host)?, floor: Floor::open()? };
         let line = measure(&stage, &mut surfaces, event, times)?;
         println!("{:<36}{}", event.name(), line.cells(event).concat());
         let worst = [&line.entity, &line.attention, &line.feed].map(|took| took.at(0.99).as_secs_f64() * 1e3);

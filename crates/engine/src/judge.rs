@@ -8,6 +8,7 @@ use callboard_kernel::health::{
     judge_session, judge_show, judge_team,
 };
 use callboard_kernel::{Entity, Facts, Phase, Value, phase};
+use callboard_ledger::is_unwitnessed_end;
 use callboard_lifecycle::play::PlayState;
 use callboard_lifecycle::session::SessionState;
 use callboard_lifecycle::show::ShowState;
@@ -123,8 +124,7 @@ fn recorded(entity: &Entity, run: &SessionFacts) -> Recorded {
         command: command(facts),
         markers: markers.into(),
         is_ended: run.state.is_terminal(),
-        // A supervisor and a reaper record what they found of the processes.
-        is_ended_by_hand: run.state.is_terminal() && !facts.has("shell_code") && !facts.has("leftovers"),
+        is_end_unwitnessed: is_unwitnessed_end(entity),
         is_kill_unconfirmed: run.kill_unconfirmed,
         survivors: survivors(facts),
     }

@@ -69,8 +69,8 @@ pub(crate) struct Recorded {
     pub(crate) markers: Box<[String]>,
     /// It has ended.
     pub(crate) is_ended: bool,
-    /// It was ended in the log by somebody who did not look at its processes.
-    pub(crate) is_ended_by_hand: bool,
+    /// It was ended in the log by somebody who did not see its processes end.
+    pub(crate) is_end_unwitnessed: bool,
     /// Its processes were alive after they had been killed.
     pub(crate) is_kill_unconfirmed: bool,
     /// Those that were: pid and start time.
@@ -162,7 +162,7 @@ fn present(table: &dyn ProcessTable, keeper: &ProcessIdentity, run: &Recorded) -
     }
     if run.is_ended {
         // After an end that it wrote itself its supervisor may take a moment to go, which means nothing.
-        if run.is_ended_by_hand {
+        if run.is_end_unwitnessed {
             if run.command.is_none() {
                 presence.command = see(keeper.pid, keeper.started_ticks).0;
             }

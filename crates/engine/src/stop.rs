@@ -1,8 +1,8 @@
 //! Asking a run to stop: the wish is recorded first, then its supervisor is woken, and the supervisor ends it.
 //!
 //! Invariant: who asked is in the log before anything happens, so the end can say it; a stranger that got the
-//! supervisor's pid is never signalled, and neither is a process of another user, by root either. Asking twice skips the rest of the grace. Deliberately absent: ending processes,
-//! which the supervisor does, or the reaper where there is none any more.
+//! supervisor's pid is never signalled, nor is a process of another user, even by root. Asking twice skips the rest of the
+//! grace. Deliberately absent: ending processes, which the supervisor does, or the reaper where there is none any more.
 
 use std::io::ErrorKind;
 

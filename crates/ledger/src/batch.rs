@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use callboard_kernel::{Axes, Context, Decision, EntityId, Event, EventType, Moment, Value, decide};
+use callboard_kernel::{Axes, Context, Decision, Entity, EntityId, Event, EventType, Moment, Value, decide};
 use callboard_lifecycle::{Delivery, Health, Kind, PolicyVersion, ReasonCode, Severity, Words};
 
 use crate::error::{AppendError, Fault, ReadError};
@@ -139,6 +139,14 @@ const STAYS: [ReasonCode; 3] = [
     ReasonCode::of("run.health.kill_unconfirmed"),
 ];
 
+/// Was a run ended in the log by somebody who did not see its processes end? Its supervisor and the reaper record what they
+/// saw, and the supervisor also if somebody else was first.
+pub fn is_unwitnessed_end(entity: &Entity) -> bool {
+    entity.ended_at.is_some()
+        && entity.state.id.kind() == Kind::Session
+        && !["shell_code", "leftovers", "later_end"].iter().any(|name| entity.facts.has(name))
+}
+
 impl Stored {
     /// Folds one more record in.
     pub(crate) fn take(&mut self, event: &Event, seq: u64, hash: Hash) -> Result<(), ReadError> {
@@ -168,14 +176,11 @@ impl Stored {
         }
     }
 
-    /// Was a run ended by somebody who did not see its process end? Its supervisor and the reaper record what was left
-    /// behind, and how the command ended if somebody else was first.
+    /// May the process of a run outlive the end that is recorded? A run without a uid is one of an older release, which did not
+    /// ask this; its stored rank has to stay what folding the log gives.
     fn may_outlive_its_end(&self) -> bool {
-        let has = |name| self.entity.facts.has(name);
-        self.entity.ended_at.is_some()
-            && self.entity.state.id.kind() == Kind::Session
-            && (has("pid") && has("started_ticks"))
-            && !(has("leftovers") || has("later_end"))
+        is_unwitnessed_end(&self.entity)
+            && ["pid", "started_ticks", "uid"].iter().all(|name| self.entity.facts.has(name))
     }
 
     /// The id of what started it.

@@ -39,6 +39,7 @@ pub mod mutant;
 mod mutant;
 
 pub use archive::{ArchiveError, Archived};
+pub use batch::is_unwitnessed_end;
 pub use checkpoint::PublicKey;
 pub use error::{AppendError, Fault, NotReady, OpenError, ReadError};
 pub use export::{ExportError, Exported, Range};

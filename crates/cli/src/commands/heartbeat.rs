@@ -59,7 +59,7 @@ impl HeartbeatArgs {
         match ledger.append(Request { command, actor, now, cause: None }) {
             Ok(receipt) => {
                 if own_run().as_deref() == Some(&id.to_string()) {
-                    wake_clocks();
+                    tell_supervisor();
                 }
                 if self.json {
                     screen.data_line(&sending::json(&receipt.record)?)?;
@@ -72,9 +72,9 @@ impl HeartbeatArgs {
     }
 }
 
-/// Tells the supervisor, whose clocks for silence do not read the log. Nobody listens where this run has no such socket,
-/// and the record is there all the same.
-fn wake_clocks() {
+/// Tells the supervisor that the run is not silent: its clocks do not read the log. A run without such a socket is left as it
+/// is; the heartbeat is recorded all the same.
+fn tell_supervisor() {
     let Ok(socket) = std::env::var("NOTIFY_SOCKET") else { return };
     let address = match socket.strip_prefix('@') {
         Some(name) => SocketAddr::from_abstract_name(name),

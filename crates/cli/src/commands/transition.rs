@@ -20,7 +20,8 @@ use crate::word::{Misread, Reading, pair};
 
 /// Move an entity to another state by hand.
 ///
-/// You act as an operator; from inside a run it is refused. A run whose supervisor is alive is ended by `callboard stop`. What an operator may do with a kind, and for which reasons: callboard machines KIND.
+/// You act as an operator; from inside a run it is refused. A run whose supervisor is alive is ended by `callboard stop`. What an
+/// operator may do with a kind, and for which reasons: callboard machines KIND.
 /// Prints the record; a refusal is told on standard error, or as {"refused": …} with --json, and the exit code is 3.
 #[derive(Args, Debug)]
 pub(crate) struct TransitionArgs {

@@ -16,6 +16,8 @@ mod filters;
 mod fleet;
 mod gaps;
 mod hanging;
+#[path = "../../../supervisor/tests/supervisor/held_exec.rs"]
+mod held_exec;
 mod help;
 mod ids;
 mod inside;

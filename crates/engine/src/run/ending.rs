@@ -460,6 +460,37 @@ mod tests {
     }
 
     #[test]
+    fn that_a_key_made_a_program_exit_is_inferred_and_that_a_signal_ended_it_is_not() {
+        let claim = |cause, how| {
+            let end = End {
+                how,
+                began: true,
+                cause: Cause::Stopped(cause),
+                oom: Some(false),
+                oom_kills: Some(0),
+                flaw: None,
+                elapsed: Duration::from_secs(1),
+                stood_still: Duration::ZERO,
+                killed: false,
+                left: 0,
+                survivors: Vec::new(),
+                escaped: 0,
+                leak: false,
+                output: Default::default(),
+                usage: Default::default(),
+            };
+            let ending = ending(&end, &Asked::default(), &judged("", how), Delivered::Kept);
+            ending.reasons.first().map(|reason| reason.claim_status)
+        };
+        let (exited, interrupted) =
+            (How::Exited { code: 1 }, How::Signaled { signal: 2, core_dumped: false });
+        assert_eq!(claim(StopCause::Interrupt, exited), Some(ClaimStatus::Inferred));
+        assert_eq!(claim(StopCause::Quit, exited), Some(ClaimStatus::Inferred));
+        assert_eq!(claim(StopCause::Interrupt, interrupted), Some(ClaimStatus::Observed));
+        assert_eq!(claim(StopCause::Operator, exited), Some(ClaimStatus::Observed));
+    }
+
+    #[test]
     fn the_evidence_says_what_decided_and_never_the_opposite_of_the_state() {
         let exited = |code| How::Exited { code };
         let signaled = How::Signaled { signal: 9, core_dumped: false };

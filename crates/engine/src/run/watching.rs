@@ -162,7 +162,7 @@ impl<'a, 'b> Watching<'a, 'b> {
     pub(crate) fn finish(mut self) -> (Summary, Facts, Asked, LastWords) {
         drop(self.reader.finish());
         self.conditions.note(self.reader.summary(), || self.recorder.now());
-        if let Some((_, begun)) = self.begun.take() {
+        if let Some(begun) = self.take_begun() {
             self.recorder.begin_with_end(Order::Transition(begun));
         }
         self.stopped = None;
@@ -192,9 +192,21 @@ impl<'a, 'b> Watching<'a, 'b> {
 
     /// Queues the record that the process is there, if that was not done yet.
     fn begin(&mut self) {
-        if let Some((_, begun)) = self.begun.take() {
+        if let Some(begun) = self.take_begun() {
             drop(self.recorder.begin(Order::Transition(begun)));
         }
+    }
+
+    /// The record that the process is there, if it was not written yet. A process whose `exec` has not returned is there, and
+    /// its program does not run.
+    fn take_begun(&mut self) -> Option<Transition> {
+        let (_, mut begun) = self.begun.take()?;
+        if self.is_starting
+            && let Some(first) = begun.reasons.first_mut()
+        {
+            first.message = "the process was started, and its program had not begun to run".to_owned();
+        }
+        Some(begun)
     }
 
     /// What is known of the run beside its state.
@@ -331,11 +343,6 @@ impl Observer for Watching<'_, '_> {
         let since = self.recorder.now().to_string();
         self.stopping =
             Some(Facts::none().with("cause", stop_word(cause)).with("by", by).with("since", since));
-        if let Some((_, begun)) = self.begun.as_mut().filter(|_| self.is_starting)
-            && let Some(first) = begun.reasons.first_mut()
-        {
-            first.message = "the process was started, and its program had not begun to run".to_owned();
-        }
         self.begin();
         drop(self.write());
     }

@@ -630,6 +630,17 @@ mod tests {
         assert_eq!(ended(Liveness::Alive, Some(1), true), one);
         assert_eq!(ended(Liveness::Unknown, None, true), one, "recorded, and not to be seen from here");
         assert_eq!(ended(Liveness::Dead, Some(0), true), (Health::Ok, Some(unconfirmed), None), "gone since");
+        assert_eq!(ended(Liveness::Dead, Some(2), false), degraded(after, "Still alive (2)"), "its children");
+        let from = |vantage| {
+            let presence = Presence { vantage, ..Presence::default() };
+            let state = SessionState::Cancelled;
+            shown(&SessionFacts { state, presence, kill_unconfirmed: true, ..running() })
+        };
+        let unknown = (Health::Unknown, Some(unconfirmed), Some("Kill unconfirmed".to_owned()));
+        for vantage in [Vantage::OtherPidNamespace, Vantage::OtherTimeNamespace, Vantage::OtherMachine] {
+            assert_eq!(from(vantage), unknown, "{vantage:?}");
+        }
+        assert_eq!(from(Vantage::Restarted), (Health::Ok, Some(unconfirmed), None), "nobody outlives a boot");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod common;
 mod foreground;
 mod hanging;
+mod held_exec;
 mod notices;
 mod output;
 mod plain;
