@@ -4,11 +4,11 @@
 //! the line fits its width: the cause stands first and is cut, and the status of a provider is not.
 
 use callboard_engine::{View, exit_code};
+use callboard_kernel::one_line;
 use callboard_lifecycle::Outcome;
 
 use crate::error::Exit;
 use crate::style::{FAINT, of_tone, paint};
-use crate::telling::one_line;
 use crate::when::clock_time;
 
 /// The longest cause that is told where nothing has to fit.

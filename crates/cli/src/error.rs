@@ -6,9 +6,10 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use anstyle::Style;
 use callboard_engine::notify::SettingsError;
 use callboard_engine::{RecordError, RunError, Unrecorded};
-use callboard_kernel::{EntityId, Refusal};
+use callboard_kernel::{EntityId, Refusal, one_line};
 use callboard_ledger::{AppendError, ArchiveError, BackupError, Fault, ImportError, OpenError, ReadError};
 use callboard_lifecycle::UnknownWord;
 use callboard_lifecycle::session::SessionState;
@@ -16,6 +17,7 @@ use callboard_server::ServeError;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::advice;
+use crate::screen::steady;
 use crate::style::{ERROR, LEAD, paint};
 
 /// How a process ends. Two exits are the same if a shell sees the same code, whatever the code means here.
@@ -292,7 +294,6 @@ impl Error {
     /// The three lines.
     pub(crate) fn report(&self) -> String {
         let (because, instead) = self.why_and_what_next();
-        let line = |style, lead: &str, text: &str| format!("{} {text}\n", paint(style, lead));
         line(ERROR, "error:", &self.to_string())
             + &line(LEAD, "  because:", &because)
             + &line(LEAD, "  try:", &instead)
@@ -385,10 +386,15 @@ pub(crate) fn told(error: &dyn std::error::Error) -> String {
     text
 }
 
+/// One line of an error. Words of others may be in it.
+fn line(style: Style, lead: &str, text: &str) -> String {
+    format!("{} {}\n", paint(style, lead), one_line(text))
+}
+
 /// Writes to standard error. Nobody is left to tell when that fails.
 pub(crate) fn tell(text: &str) {
     let mut stderr = anstream::stderr().lock();
-    if stderr.write_all(text.as_bytes()).is_ok() {
+    if stderr.write_all(steady(text).as_bytes()).is_ok() {
         drop(stderr.flush());
     }
 }
@@ -475,7 +481,6 @@ pub(crate) fn not_recorded(unrecorded: &Unrecorded) -> String {
         Some(Err(cause)) => (format!("its end is not recorded and could not be kept: {cause}"), instead),
         None => ("its end is not recorded".to_owned(), instead),
     };
-    let line = |style, lead: &str, text: &str| format!("{} {text}\n", paint(style, lead));
     line(ERROR, "error:", &lost) + &line(LEAD, "  because:", &because) + &line(LEAD, "  try:", &next)
 }
 

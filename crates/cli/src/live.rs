@@ -12,7 +12,7 @@ use callboard_supervisor::{Caught, Received, Signals};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::error::{Error, Exit};
-use crate::screen::Screen;
+use crate::screen::{Screen, steady};
 
 /// How often the end of the log is asked for.
 const POLL: Duration = Duration::from_millis(200);
@@ -98,7 +98,8 @@ impl Stage {
     /// Draws over what was there, in one write, so that nothing flickers.
     fn show(&mut self, screen: &Screen, text: &str) -> Result<(), Error> {
         let plain = AutoStream::choice(&std::io::stdout()) == ColorChoice::Never;
-        let text = if plain { anstream::adapter::strip_str(text).to_string() } else { text.to_owned() };
+        let text =
+            if plain { anstream::adapter::strip_str(text).to_string() } else { steady(text).into_owned() };
         let lines: Vec<&str> = text.lines().collect();
         let room = screen.height().saturating_sub(1).max(1);
         let hidden = lines.len().saturating_sub(room);

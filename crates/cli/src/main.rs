@@ -28,6 +28,7 @@ mod store;
 mod style;
 mod table;
 mod telling;
+mod terminal_filter;
 mod waiting;
 mod when;
 mod word;

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 
 use callboard_engine::notify::{Notifier, Settings, Told, is_due};
 use callboard_engine::{Host, View, needs_somebody};
-use callboard_kernel::EntityId;
+use callboard_kernel::{EntityId, one_line};
 use callboard_ledger::Ledger;
 
 use crate::clock::{self, Real};
@@ -35,7 +35,7 @@ pub(crate) fn after_end(view: &View<'_>, store: &Store, host: &Host, quiet: bool
     };
     if let Some(problem) = problem.filter(|_| !quiet) {
         // Nobody to tell is no failure of the run.
-        drop(writeln!(anstream::stderr(), "callboard: nobody was notified: {problem}"));
+        drop(writeln!(anstream::stderr(), "callboard: nobody was notified: {}", one_line(&problem)));
     }
 }
 

@@ -1,11 +1,14 @@
 //! Where a command writes: standard output with colour decided, and the width its tables fit into.
 //!
-//! Invariant: what is piped is never shortened, and has no colour unless that was asked for. Deliberately absent:
+//! Invariant: what is piped is never shortened, and has no colour unless that was asked for. Whatever words of others are in
+//! a text, nothing but our own colours steers the terminal; at a terminal that holds for JSON, too. Deliberately absent:
 //! standard error, which belongs to `error`.
 
+use std::borrow::Cow;
 use std::io::{BufWriter, IsTerminal, StdoutLock, Write};
 
 use anstream::{AutoStream, ColorChoice};
+use callboard_kernel::{escaped_json, is_steering, one_line};
 use serde::Serialize;
 
 use crate::args::Colour;
@@ -70,7 +73,7 @@ impl Screen {
     /// Writes text that may have colour in it.
     pub(crate) fn print(&self, text: &str) -> Result<(), Error> {
         let mut out = self.stream();
-        out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Error::Write)
+        out.write_all(steady(text).as_bytes()).and_then(|()| out.flush()).map_err(Error::Write)
     }
 
     /// One JSON document as it is written alone, or on a line among others.
@@ -84,6 +87,9 @@ impl Screen {
 
     /// Writes one JSON document.
     pub(crate) fn json<T: Serialize>(&self, document: &T) -> Result<(), Error> {
+        if self.is_terminal {
+            return self.data_text(&self.document(document, false)?);
+        }
         let mut out = BufWriter::new(self.data());
         serde_json::to_writer_pretty(&mut out, document)
             .map_err(std::io::Error::from)
@@ -96,16 +102,21 @@ impl Screen {
         self.data_line(&serde_json::to_string(document).map_err(|error| Error::Write(error.into()))?)
     }
 
-    /// Writes text for programs, every byte as it is.
+    /// Text for programs as it is written: every byte as it is, and what steers a terminal escaped where there is one.
+    pub(crate) fn for_programs<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if self.is_terminal { escaped_json(text) } else { Cow::Borrowed(text) }
+    }
+
+    /// Writes text for programs.
     pub(crate) fn data_text(&self, text: &str) -> Result<(), Error> {
         let mut out = self.data();
-        out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Error::Write)
+        out.write_all(self.for_programs(text).as_bytes()).and_then(|()| out.flush()).map_err(Error::Write)
     }
 
     /// Writes one line for programs.
     pub(crate) fn data_line(&self, line: &str) -> Result<(), Error> {
         let mut out = self.data();
-        writeln!(out, "{line}").and_then(|()| out.flush()).map_err(Error::Write)
+        writeln!(out, "{}", self.for_programs(line)).and_then(|()| out.flush()).map_err(Error::Write)
     }
 
     /// A table as wide as the screen, with a line that names the columns there was no room for.
@@ -120,12 +131,12 @@ impl Screen {
 
     /// A title line.
     pub(crate) fn title(&self, text: &str) -> String {
-        paint(TITLE, text) + "\n"
+        paint(TITLE, &one_line(text)) + "\n"
     }
 
     /// A faint line for whoever looks; a program that reads the output is not bothered with it.
     pub(crate) fn hint(&self, text: &str) -> String {
-        if self.width.is_some() { paint(FAINT, text) + "\n" } else { String::new() }
+        if self.width.is_some() { paint(FAINT, &one_line(text)) + "\n" } else { String::new() }
     }
 
     /// Prose, broken between words.
@@ -137,7 +148,10 @@ impl Screen {
     pub(crate) fn said(&self, said: &Said) -> String {
         let Said { indent, text, style } = said;
         let room = self.width.map_or(usize::MAX, |width| width.saturating_sub(*indent));
-        wrapped(text, room).iter().map(|line| format!("{:indent$}{}\n", "", paint(*style, line))).collect()
+        wrapped(&one_line(text), room)
+            .iter()
+            .map(|line| format!("{:indent$}{}\n", "", paint(*style, line)))
+            .collect()
     }
 
     /// Names and what belongs to each, the names in a column of their own. A value is broken only
@@ -171,6 +185,32 @@ impl Screen {
     }
 }
 
+/// A text with our own colours and line ends in it, without anything else that steers a terminal.
+pub(crate) fn steady(text: &str) -> Cow<'_, str> {
+    let is_layout = |c: char| matches!(c, '\n' | '\u{1b}');
+    if !text.chars().any(|c| is_steering(c) && !is_layout(c)) && !text.contains('\u{1b}') {
+        return Cow::Borrowed(text);
+    }
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(|c: char| is_steering(c) && c != '\n') {
+        kept.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let length = colour(rest).unwrap_or(0);
+        kept.push_str(&rest[..length]);
+        rest = &rest[length.max(rest.chars().next().map_or(0, char::len_utf8))..];
+    }
+    kept.push_str(rest);
+    Cow::Owned(kept)
+}
+
+/// The length of the sequence for a colour that a text begins with.
+fn colour(text: &str) -> Option<usize> {
+    let parameters = text.strip_prefix("\u{1b}[")?;
+    let length = parameters.find(|c: char| !c.is_ascii_digit() && c != ';' && c != ':')?;
+    parameters[length..].starts_with('m').then_some(length + 3)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -188,6 +228,14 @@ mod tests {
         let piped = Screen { width: None, is_fixed: false, is_terminal: false };
         assert_eq!(piped.prose("one two three four"), "one two three four\n");
         assert_eq!(plain(&piped), "ids  a 1, b 2\n");
+    }
+
+    #[test]
+    fn nothing_but_our_colours_steers_the_terminal() {
+        let text =
+            "\u{1b}[1m\u{1b}[38;5;208ma\u{1b}[0m\nb\u{1b}]52;c;eA==\u{7}\u{1b}[2J\u{202e}c\u{9b}\u{1b}";
+        assert_eq!(steady(text), "\u{1b}[1m\u{1b}[38;5;208ma\u{1b}[0m\nb]52;c;eA==[2Jc");
+        assert!(matches!(steady("plain\ntext"), Cow::Borrowed(_)));
     }
 
     #[test]

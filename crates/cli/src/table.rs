@@ -4,6 +4,7 @@
 //! counts as one column, which holds for the glyphs and names of the tables. Deliberately absent: borders.
 
 use anstyle::Style;
+use callboard_kernel::one_line;
 
 use crate::style::{TITLE, paint};
 
@@ -77,12 +78,12 @@ impl Cell {
 
     /// A text in a style.
     pub(crate) fn styled(text: impl Into<String>, style: Style) -> Self {
-        Self { content: Content::Text(text.into()), style }
+        Self { content: Content::Text(one_line(&text.into())), style }
     }
 
     /// A list of names, which is cut between them.
     pub(crate) fn list<T: ToString>(names: impl IntoIterator<Item = T>) -> Self {
-        let names = names.into_iter().map(|name| name.to_string()).collect();
+        let names = names.into_iter().map(|name| one_line(&name.to_string())).collect();
         Self { content: Content::List(names), style: Style::new() }
     }
 

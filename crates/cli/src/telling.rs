@@ -4,7 +4,7 @@
 //! steer the terminal. Deliberately absent: JSON, which the record writes itself.
 
 use anstyle::Style;
-use callboard_kernel::{EvidenceRef, Facts, StateReason, Value};
+use callboard_kernel::{EvidenceRef, Facts, StateReason, Value, escaped_json, one_line};
 use callboard_ledger::Record;
 use callboard_lifecycle::{Kind, Lifecycle, Words};
 
@@ -30,9 +30,9 @@ pub(crate) fn line(record: &Record, short: &Short, width: Option<usize>) -> Stri
 /// What happened: a move, a beginning, or something that was seen.
 fn happened(record: &Record) -> String {
     match (record.from_state.as_str(), record.to_state.as_str()) {
-        ("", to) => format!("created {to}"),
+        ("", to) => one_line(&format!("created {to}")),
         (from, to) if from == to => one_line(&record.event_type),
-        (from, to) => format!("{from} → {to}"),
+        (from, to) => one_line(&format!("{from} → {to}")),
     }
 }
 
@@ -79,8 +79,11 @@ pub(crate) enum Depth {
 /// Everything about a record but its place and time.
 pub(crate) fn detail(record: &Record, depth: Depth) -> Vec<Said> {
     let mut lines = vec![Said { indent: 2, text: happened(record), style: style(record) }];
-    let trigger =
-        if record.via == record.event_type { String::new() } else { format!("on {}, ", record.via) };
+    let trigger = if record.via == record.event_type {
+        String::new()
+    } else {
+        format!("on {}, ", one_line(&record.via))
+    };
     let who = one_line(&format!("{} {}", record.actor_type, record.actor_id));
     lines.push(Said::plain(2, format!("{trigger}by {who}")));
     let Ok(event) = record.event() else {
@@ -150,18 +153,8 @@ pub(crate) fn typed(value: &Value) -> String {
     if let Value::Text(text) = value {
         return one_line(text);
     }
-    serde_json::to_string(value).unwrap_or_else(|_| "—".to_owned())
-}
-
-/// Text of others on one line, without anything that could steer the terminal.
-pub(crate) fn one_line(text: &str) -> String {
-    let spaced = text.replace(['\n', '\r', '\t'], " ");
-    spaced.chars().filter(|c| !c.is_control() && !turns_text(*c)).collect::<String>().trim().to_owned()
-}
-
-/// Does it change the direction in which what follows is shown? Such a character makes one thing look like another.
-const fn turns_text(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    let json = serde_json::to_string(value);
+    json.map_or_else(|_| "—".to_owned(), |json| escaped_json(&json).into_owned())
 }
 
 /// A number of things: `1 record`, `2 records`.
@@ -190,7 +183,10 @@ mod tests {
 
     #[test]
     fn what_others_wrote_cannot_steer_the_terminal() {
-        assert_eq!(one_line("a\nb\u{1b}[31mc\u{7}\u{9b}"), "a b[31mc");
+        let steering = "a\nb\u{1b}[31mc\u{7}\u{9b}\u{202e}";
+        assert_eq!(typed(&Value::Text(steering.to_owned())), "a b[31mc");
+        let listed = typed(&Value::List(vec![Value::Text(steering.to_owned())]));
+        assert!(!listed.chars().any(callboard_kernel::is_steering), "{listed:?}");
     }
 
     #[test]

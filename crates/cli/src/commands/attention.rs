@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use callboard_engine::{Attention, Choice, Filter, Item, Seen, View, attention, set_aside, taken_back};
-use callboard_kernel::{Command, EntityId, EvidenceRef, Facts, Observe, Order, StateReason};
+use callboard_kernel::{Command, EntityId, EvidenceRef, Facts, Observe, Order, StateReason, one_line};
 use callboard_lifecycle::{Kind, ReasonCode, Shown};
 use clap::{Args, Subcommand};
 
@@ -21,7 +21,7 @@ use crate::sending::{Form, need_person, send};
 use crate::store::Store;
 use crate::style::of_tone;
 use crate::table::{Cell, Column, Table};
-use crate::telling::{self, one_line};
+use crate::telling;
 use crate::when::{absolute, age_of, span};
 use crate::word::{Reading, WordParser};
 

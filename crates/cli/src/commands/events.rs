@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::error::{Error, Exit, tell};
 use crate::ids::{self, Short};
-use crate::screen::Screen;
+use crate::screen::{Screen, steady};
 use crate::store::Store;
 use crate::{sending, telling};
 
@@ -107,8 +107,8 @@ impl EventsArgs {
         };
         for record in records {
             let line = match self.json {
-                true => sending::json(record)? + "\n",
-                false => telling::line(record, &short, screen.width()),
+                true => screen.for_programs(&sending::json(record)?).into_owned() + "\n",
+                false => steady(&telling::line(record, &short, screen.width())).into_owned(),
             };
             out.write_all(line.as_bytes()).map_err(Error::Write)?;
         }

@@ -43,7 +43,7 @@ impl ExportArgs {
         };
         let Some(path) = self.file.as_deref().filter(|path| *path != Path::new("-")) else {
             let mut out = BufWriter::new(screen.data());
-            let exported = ledger.export(range, &mut |line| writeln!(out, "{line}"));
+            let exported = ledger.export(range, &mut |line| writeln!(out, "{}", screen.for_programs(line)));
             out.flush().map_err(Error::Write)?;
             exported.map_err(|error| failure(error, Error::Write))?;
             return Ok(Exit::DONE);

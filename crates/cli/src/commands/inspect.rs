@@ -3,7 +3,7 @@
 //! Invariant: what is not known is a dash, never a guess. Deliberately absent: how it came to be so; `why` tells that.
 
 use callboard_engine::View;
-use callboard_kernel::{Moment, Phase, Value};
+use callboard_kernel::{Moment, Phase, Value, one_line};
 use callboard_lifecycle::Words;
 use clap::Args;
 
@@ -12,7 +12,7 @@ use crate::look::LookArgs;
 use crate::screen::Screen;
 use crate::store::Store;
 use crate::style::{of_tone, paint};
-use crate::telling::{named, one_line, pairs, reason, typed};
+use crate::telling::{named, pairs, reason, typed};
 use crate::when::detailed;
 
 /// Show everything that is known about one entity.

@@ -1,9 +1,10 @@
-//! `callboard logs`: what a run wrote, byte for byte, and what it is writing.
+//! `callboard logs`: what a run wrote and what it is writing, byte for byte where no terminal reads it.
 //!
-//! Invariant: stdout of the run goes to stdout and stderr to stderr, unchanged, unless times are asked for; what had to
-//! make room or was lost is said on standard error. Following ends when the run has. Deliberately absent: input.
+//! Invariant: stdout of the run goes to stdout and stderr to stderr, unchanged, unless times are asked for; what goes to a
+//! terminal is filtered, and that something was left out is said. What had to make room or was lost is said on standard
+//! error. Following ends when the run has. Deliberately absent: input.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,12 +16,17 @@ use callboard_supervisor::output::{Log, Piece, Pieces, What};
 use clap::Args;
 
 use crate::error::{Error, Exit};
+
 use crate::ids;
 use crate::screen::Screen;
 use crate::store::Store;
+use crate::telling::count;
+use crate::terminal_filter::{Keep, TerminalFilter};
 use crate::{clock, closing, waiting};
 
 /// Print what a run wrote.
+///
+/// At a terminal escape sequences and characters that steer it are left out; a file or a pipe gets every byte.
 #[derive(Args, Debug)]
 pub(crate) struct LogsArgs {
     /// Its id, or as much of it as tells it apart.
@@ -41,16 +47,23 @@ pub(crate) struct LogsArgs {
     /// The time before each line.
     #[arg(long, short)]
     times: bool,
+    /// Every byte as it is, to a terminal too.
+    #[arg(long)]
+    raw: bool,
 }
 
 /// Follow a run until it ends, and end as it did.
 ///
-/// Ctrl-C leaves the run alone.
+/// Ctrl-C leaves the run alone. At a terminal only what draws passes: colours, cursor movement, the alternate screen. What
+/// would make the terminal answer, copy, rename itself or report keys is left out.
 #[derive(Args, Debug)]
 pub(crate) struct AttachArgs {
     /// Its id, or as much of it as tells it apart.
     #[arg(value_name = "ID")]
     id: String,
+    /// Every byte as it is, to a terminal too.
+    #[arg(long)]
+    raw: bool,
 }
 
 /// How long between two looks at what came.
@@ -61,9 +74,9 @@ const ATTACH_TAIL: u64 = 8 * 1024;
 impl AttachArgs {
     /// Follows it.
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
-        let (follow, tail) = (true, Some(ATTACH_TAIL));
-        let logs = LogsArgs { id: self.id.clone(), follow, stdout: false, stderr: false, tail, times: false };
-        logs.run(screen, store)?;
+        let (id, tail, raw) = (self.id.clone(), Some(ATTACH_TAIL), self.raw);
+        let logs = LogsArgs { id, follow: true, stdout: false, stderr: false, tail, times: false, raw };
+        logs.print(screen, store, Keep::Screen)?;
         let ledger = store.open_existing()?;
         let id = ids::find(&ledger, &self.id)?;
         let stored =
@@ -81,6 +94,10 @@ impl AttachArgs {
 impl LogsArgs {
     /// Prints it.
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
+        self.print(screen, store, Keep::Text)
+    }
+
+    fn print(&self, screen: &Screen, store: &Store, keep: Keep) -> Result<Exit, Error> {
         let ledger = store.open_existing()?;
         let id = ids::find(&ledger, &self.id)?;
         let dir = directory(&ledger, id)?;
@@ -91,28 +108,36 @@ impl LogsArgs {
         };
         let mut pieces = log.read(from);
         let mut lines = Lines { times: self.times, is_fresh: [true; 2], skip_to_line: from > 0 };
+        let filter = |is_terminal: bool| (is_terminal && !self.raw).then(|| TerminalFilter::new(keep));
+        let mut filters = [filter(screen.is_terminal()), filter(std::io::stderr().is_terminal())];
         loop {
             // Asked first, so that what came before the end is printed before it is believed.
             let is_over = !self.follow || waiting::until_ended(&ledger, id, Some(Duration::ZERO))?.is_some();
-            self.drain(screen, &mut pieces, &mut lines)?;
+            self.drain(screen, &mut pieces, &mut lines, &mut filters)?;
             if is_over {
+                finish(screen, &mut filters, keep)?;
                 return Ok(Exit::DONE);
             }
             std::thread::sleep(LOOK);
         }
     }
 
-    fn drain(&self, screen: &Screen, pieces: &mut Pieces, lines: &mut Lines) -> Result<(), Error> {
+    fn drain(
+        &self,
+        screen: &Screen,
+        pieces: &mut Pieces,
+        lines: &mut Lines,
+        filters: &mut [Option<TerminalFilter>; 2],
+    ) -> Result<(), Error> {
         for piece in pieces.by_ref() {
             let Piece { at_us, what, .. } = piece.map_err(Error::Read)?;
             match what {
                 What::Bytes(stream, bytes) if self.wants(stream) => {
-                    let bytes = lines.set(stream, at_us, bytes);
-                    let written = match stream {
-                        Stream::Stdout => screen.data().write_all(&bytes),
-                        Stream::Stderr => std::io::stderr().lock().write_all(&bytes),
-                    };
-                    written.map_err(Error::Write)?;
+                    let mut bytes = lines.set(stream, at_us, bytes);
+                    if let Some(filter) = &mut filters[stream as usize] {
+                        bytes = filter.feed(&bytes);
+                    }
+                    write(screen, stream, &bytes)?;
                 }
                 What::Bytes(..) => {}
                 What::Dropped(bytes) => say(&format!("{bytes} bytes had to make room for later ones")),
@@ -128,6 +153,31 @@ impl LogsArgs {
             Stream::Stderr => !self.stdout,
         }
     }
+}
+
+fn write(screen: &Screen, stream: Stream, bytes: &[u8]) -> Result<(), Error> {
+    let written = match stream {
+        Stream::Stdout => screen.data().write_all(bytes),
+        Stream::Stderr => std::io::stderr().lock().write_all(bytes),
+    };
+    written.map_err(Error::Write)
+}
+
+/// Puts the terminals back as they were, and says that something was left out where a reader of text would not see it.
+fn finish(screen: &Screen, filters: &mut [Option<TerminalFilter>; 2], keep: Keep) -> Result<(), Error> {
+    let mut left_out = 0;
+    for stream in [Stream::Stdout, Stream::Stderr] {
+        if let Some(filter) = &mut filters[stream as usize] {
+            write(screen, stream, &filter.end())?;
+            left_out += filter.left_out();
+        }
+    }
+    screen.data().flush().map_err(Error::Write)?;
+    if left_out > 0 && keep == Keep::Text {
+        let sequences = count(left_out, "terminal sequence");
+        say(&format!("{sequences} left out; every byte: --raw, or a pipe"));
+    }
+    Ok(())
 }
 
 /// Says something about the output that is not part of it.

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use callboard_engine::{Filter, Seen, View};
+use callboard_kernel::one_line;
 use callboard_lifecycle::{Kind, Words};
 use clap::Args;
 use serde::Serialize;
@@ -19,7 +20,7 @@ use crate::screen::Screen;
 use crate::store::Store;
 use crate::style::of_tone;
 use crate::table::{Cell, Column, Table};
-use crate::telling::{one_line, typed};
+use crate::telling::typed;
 use crate::when::age_of;
 use crate::word::WordParser;
 

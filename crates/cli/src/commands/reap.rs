@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use callboard_engine::{Act, Host, ReapError, Reaped, Reaper, Sweep, Swept};
+use callboard_kernel::one_line;
 use clap::Args;
 use serde::Serialize;
 
@@ -14,7 +15,6 @@ use crate::ids::Short;
 use crate::screen::Screen;
 use crate::store::Store;
 use crate::table::{Cell, Column, Table};
-use crate::telling::one_line;
 use crate::when::span;
 use crate::word::Reading;
 

@@ -4,7 +4,7 @@
 //! from what is recorded. Deliberately absent: conclusions of its own.
 
 use callboard_engine::View;
-use callboard_kernel::{EntityId, NormalizedState};
+use callboard_kernel::{EntityId, NormalizedState, one_line};
 use callboard_ledger::Record;
 use callboard_lifecycle::{Kind, PhaseName, Words};
 use clap::Args;
@@ -17,7 +17,7 @@ use crate::screen::Screen;
 use crate::sending::json;
 use crate::store::Store;
 use crate::style::{of_tone, paint};
-use crate::telling::{Depth, detail, one_line, reason};
+use crate::telling::{Depth, detail, reason};
 use crate::when::{absolute, detailed};
 
 /// Tell why an entity is in its state: its reasons and what shows them, newest first.

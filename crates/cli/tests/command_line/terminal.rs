@@ -218,3 +218,50 @@ fn a_program_that_tells_its_terminal_that_it_waits_reads_waiting() {
     seat.type_in(CTRL_C);
     assert_eq!(seat.child.wait().unwrap().code(), Some(130));
 }
+
+/// Whoever looks at what an agent wrote or called itself is not the agent's puppet: no clipboard, title, answer or screen.
+#[test]
+fn nothing_that_a_run_wrote_or_recorded_steers_the_terminal_of_who_looks() {
+    let shelf = Shelf::empty();
+    let place = shelf.file("place\u{1b}]0;owned\u{7}");
+    std::fs::create_dir(&place).unwrap();
+    let script = "printf 'begin\\033]52;c;eA==\\007\\033[31mred\\033[2J\\033[6n\\rover\\nend\\n'";
+    let title = "a\u{1b}]0;owned\u{7}\u{202e}b";
+    let mut first = shelf.command(&["run", "--quiet", "--title", title, "--", "sh", "-c", script]);
+    assert!(first.current_dir(&place).output().unwrap().status.success());
+    std::fs::remove_dir(&place).unwrap();
+    let id = only(&shelf)["id"].as_str().unwrap().to_owned();
+    let note = "n\u{1b}]0;owned\u{7}\u{9d}0;owned\u{202e}";
+    shelf.well(&["note", &id, note]);
+    shelf.create(&["task", "--title", title]);
+    let looks = [
+        "logs",
+        "logs --times",
+        "attach",
+        "why",
+        "why --facts",
+        "why --json",
+        "inspect",
+        "inspect --json",
+        "events",
+        "events --json",
+        "retry",
+    ];
+    let looks: String = looks.iter().map(|look| format!("{CALLBOARD} {look} {id}; ")).collect();
+    let lists = format!(
+        "{CALLBOARD} ps --all; {CALLBOARD} ps --all --json; {CALLBOARD} export; {CALLBOARD} logs --raw {id}"
+    );
+    let mut seat = seat(&shelf, &format!("{looks}{lists}; echo fin''ished"));
+    let seen = read_until(&mut seat.screen, "finished");
+    let (cleaned, raw) = seen.rsplit_once("begin").unwrap();
+    assert!(raw.starts_with("\u{1b}]52;c;eA==\u{7}\u{1b}[31mred\u{1b}[2J"), "--raw: {raw:?}");
+    for steers in ["\u{1b}]", "\u{7}", "\u{202e}", "\u{9d}", "\u{1b}[6n"] {
+        assert!(!cleaned.contains(steers), "{steers:?} in {cleaned:?}");
+    }
+    assert!(cleaned.contains("beginred\r\nover\r\nend\r\n"), "logs: {cleaned:?}");
+    assert!(cleaned.contains("begin\u{1b}[31mred\u{1b}[2J\rover"), "attach: {cleaned:?}");
+    assert!(cleaned.contains("place]0;owned cannot be worked in"), "retry: {cleaned:?}");
+    assert!(cleaned.contains("terminal sequences left out"), "{cleaned:?}");
+    let piped = shelf.command(&["logs", &id]).output().unwrap().stdout;
+    assert_eq!(piped, b"begin\x1b]52;c;eA==\x07\x1b[31mred\x1b[2J\x1b[6n\rover\nend\n");
+}

@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use callboard_kernel::one_line;
 use callboard_supervisor::{Cause, How, Quiet, Spec, Timers, start};
 
 use crate::programs::on_path;
@@ -53,8 +54,8 @@ pub(super) fn show(note: &Note<'_>) -> Result<(), String> {
         "--app-name=callboard".to_owned(),
         format!("--urgency={urgency}"),
         "--".to_owned(),
-        plain(note.title),
-        escaped(&plain(note.text)),
+        one_line(note.title),
+        escaped(&one_line(note.text)),
     ]);
     spec.timers = Timers { total: Some(LIMIT), grace: Duration::from_millis(200), ..Timers::default() };
     let end = start(spec).map_err(|error| error.to_string())?.watch(&mut Quiet);
@@ -64,11 +65,6 @@ pub(super) fn show(note: &Note<'_>) -> Result<(), String> {
         (_, How::Exited { code }) => Err(format!("{PROGRAM} exited with {code}")),
         (_, How::Signaled { .. } | How::Unconfirmed) => Err(format!("{PROGRAM} was ended by a signal")),
     }
-}
-
-/// One line without anything that steers.
-fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// The text of a note is read as markup.

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use callboard_agents::Program;
-use callboard_kernel::{EntityId, Facts, Value};
+use callboard_kernel::{EntityId, Facts, Value, one_line};
 use callboard_supervisor::{Audience, Identity, Limits, Stdin, Timers};
 
 use super::checking::{Supervised, checks_of};
@@ -62,10 +62,9 @@ impl Order {
         let words: Vec<String> = self.argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let argv = redact::words(words.iter().map(String::as_str));
         let title = self.title.as_deref().map_or_else(|| title_of(&argv), redact::text);
-        let title: String = title.chars().filter(|c| !turns_text(*c)).collect();
         let text = |value: &str| Value::Text(value.to_owned());
         let mut facts = Facts::none()
-            .with("title", title)
+            .with("title", one_line(&title))
             .with("argv", Value::List(argv.iter().map(|word| text(word)).collect()))
             .with("cwd", self.cwd.to_string_lossy().into_owned())
             .with("dir", self.dir.to_string_lossy().into_owned())
@@ -150,11 +149,6 @@ pub(crate) fn process(identity: &Identity) -> Facts {
         .with("started_ticks", i64::try_from(identity.started_ticks).unwrap_or(i64::MAX))
 }
 
-/// Does it change the direction in which what follows is shown? Such a character makes one thing look like another.
-const fn turns_text(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
 fn title_of(argv: &[String]) -> String {
     let quoted = |word: &String| match word.contains(char::is_whitespace) || word.is_empty() {
         true => format!("\"{word}\""),
@@ -179,12 +173,6 @@ mod tests {
         assert_eq!(title_of(&argv(&["/usr/bin/claude", "-p", "fix the bug"])), "claude -p \"fix the bug\"");
         let long = title_of(&argv(&["echo", &"x".repeat(200)]));
         assert_eq!((long.chars().count(), long.ends_with('…')), (TITLE_CHARS, true));
-    }
-
-    #[test]
-    fn what_turns_text_around_is_known() {
-        let turning = "\u{202e}\u{2066}\u{200f}\u{061c}";
-        assert!(turning.chars().all(turns_text) && !"aé漢 \u{200d}".chars().any(turns_text));
     }
 
     #[test]
