@@ -20,6 +20,7 @@ use anyhow::{Result, anyhow};
 
 use crate::driver::{Plan, Size, Tally, Torture};
 use crate::truth::place::{Place, held};
+use crate::truth::play::Played;
 use crate::truth::row::Row;
 use crate::truth::table::{GROUPS, Group};
 
@@ -168,10 +169,31 @@ fn jobs(plan: &Plan, only: Option<&BTreeSet<usize>>) -> (VecDeque<Job>, Vec<Room
     (jobs.into(), rooms)
 }
 
+/// A run that is refused because the store was held by another process for longer than it waits says nothing about the situation,
+/// so it is started again.
+fn play_until_started(place: &Place, job: &Job) -> Result<()> {
+    let mut refused = None;
+    for again in 0..STARTS_MAX {
+        match play::play(place, &job.row, job.number + again * NUMBERS)? {
+            Played::Held => return Ok(()),
+            Played::Refused(error) => {
+                println!("  situation {}: the store was held: {error:#}", job.number);
+                refused = Some(error);
+            }
+        }
+    }
+    refused.map_or(Ok(()), Err)
+}
+
+/// How often a run is started that is refused because another process holds the store.
+const STARTS_MAX: usize = 3;
+/// More than there are situations, so that a situation that is played again has a number of its own.
+const NUMBERS: usize = 10_000;
+
 fn one(plan: &Plan, job: &Job, room: &Room) -> Result<(), String> {
     let place = room.place.get_or_init(|| Place::new(plan).map_err(|error| format!("{error:#}")));
     let played = match place {
-        Ok(place) => play::play(place, &job.row, job.number),
+        Ok(place) => play_until_started(place, job),
         Err(error) => Err(anyhow!("{error}")),
     };
     let is_last = room.waiting.fetch_sub(1, Ordering::SeqCst) == 1;

@@ -59,6 +59,11 @@ fn running(facts: &SessionFacts, now: Moment) -> Phase {
         (Some(phase), None) | (None, Some(phase)) => return phase,
         (None, None) => {}
     }
+    // Its supervisor is about to record the exit, or cannot, because somebody else holds the store.
+    if facts.pid.is_some() && facts.presence.command == Liveness::Dead {
+        let detail = Some("its command has ended, and how it ended is not recorded yet".to_owned());
+        return Phase { detail, ..plain(PhaseName::Draining, None) };
+    }
     if let Some(held) = hold(facts) {
         let by = held.what.map(|hold| hold.name().to_owned());
         let detail = Some(told(held.what).0.to_owned());
@@ -133,7 +138,7 @@ impl Phase {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::health::{Hold, samples};
+    use crate::health::{Hold, Presence, samples};
 
     const NOW: Moment = samples::NOW;
 
@@ -159,6 +164,9 @@ mod tests {
         }
         let waiting = SessionFacts { waits_for: since("an answer".to_owned(), 9), ..running.clone() };
         assert_eq!(named(&waiting), Some(("waiting", "Waiting".to_owned())));
+        let gone = Presence { command: Liveness::Dead, ..running.presence };
+        let ended = SessionFacts { presence: gone, pid: Some(7), ..running.clone() };
+        assert_eq!(named(&ended), Some(("draining", "Draining".to_owned())));
         let held = SessionFacts { held: since(Some(Hold::Signal), 9), ..running };
         assert_eq!(named(&held), Some(("paused", "Paused (stop signal)".to_owned())));
     }

@@ -262,9 +262,9 @@ pub(crate) struct Alive {
 }
 
 impl Alive {
-    /// It starts, or is at work, or has ended.
+    /// It starts, or is at work, or its command has ended, or all of it has.
     pub(crate) const WORKING: Self =
-        Self { health: &["ok", "running"], phase: &["starting", "working"], end: true };
+        Self { health: &["ok", "running"], phase: &["starting", "working", "draining"], end: true };
 
     pub(crate) const fn health(self, health: &'static [&'static str]) -> Self {
         Self { health, ..self }

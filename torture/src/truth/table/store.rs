@@ -9,8 +9,8 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use crate::board::{self, TOKEN};
-use crate::truth::play::{Play, patience, put_down, until};
-use crate::truth::row::{End, RUNGS, Row, Rung, Start, Way, gated};
+use crate::truth::play::{Play, patience, put_down, says, until};
+use crate::truth::row::{End, RUNGS, Row, Rung, Said, Start, Way, gated};
 use crate::truth::surfaces;
 
 pub(super) fn rows() -> Vec<Row> {
@@ -25,6 +25,9 @@ pub(super) fn rows() -> Vec<Row> {
         let start = gated("exit 7").rung(rung);
         rows.push(without_end("the store is removed, exit 7", start).slow().does(removed));
         rows.push(full(rung));
+        let start = gated("exit 7").way(Way::Detached).rung(rung);
+        let row = Row::new("the command exits while somebody holds the store", start, End::exited(7));
+        rows.push(row.alone().does(exits_behind_a_lock));
     }
     let start = gated("exit 0").way(Way::Detached);
     rows.push(without_end("another store takes its place under a server", start).does(replaced));
@@ -168,6 +171,22 @@ fn restored(play: &Play<'_>) -> Result<()> {
     ensure!(ran(&["store", "restore", &backup_word])?, "the backup cannot be restored");
     ensure!(tasks()? == 1 && ran(&["verify"])?, "the store is not what was backed up: {} tasks", tasks()?);
     Ok(())
+}
+
+/// A command whose exit cannot be recorded has ended all the same. The lock is let go before its supervisor gives up.
+fn exits_behind_a_lock(play: &Play<'_>) -> Result<()> {
+    let lock = rusqlite::Connection::open(play.place.path().join("ledger.db"))?;
+    lock.busy_timeout(patience())?;
+    surfaces::until_said(play, &Said::phase("working"))?;
+    lock.execute_batch("BEGIN IMMEDIATE")?;
+    play.go()?;
+    let id = play.id()?;
+    let told = until(patience(), || {
+        let view = surfaces::served(play.place, &id).ok()?;
+        says(&view, &Said::phase("draining")).ok()
+    })?;
+    lock.execute_batch("ROLLBACK")?;
+    told.context("its command has ended, and the server does not say so")
 }
 
 /// A supervisor that is killed while it waits to write its first record leaves nothing for ever.
