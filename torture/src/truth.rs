@@ -60,6 +60,7 @@ fn run(plan: &Plan) -> Tally {
         if plan.rounds > 1 {
             let failed = tally.failures.len() - before;
             println!("  round {round} of {}: {failed} did not hold", plan.rounds);
+            tally.failures[before..].iter().for_each(|failure| println!("    {failure}"));
         }
     }
     tally

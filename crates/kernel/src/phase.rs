@@ -60,7 +60,8 @@ fn running(facts: &SessionFacts, now: Moment) -> Phase {
         (None, None) => {}
     }
     // Its supervisor is about to record the exit, or cannot, because somebody else holds the store.
-    if facts.pid.is_some() && facts.presence.command == Liveness::Dead {
+    let presence = &facts.presence;
+    if facts.pid.is_some() && presence.command == Liveness::Dead && presence.supervisor_hold.is_none() {
         let detail = Some("its command has ended, and how it ended is not recorded yet".to_owned());
         return Phase { detail, ..plain(PhaseName::Draining, None) };
     }
@@ -167,6 +168,9 @@ mod tests {
         let gone = Presence { command: Liveness::Dead, ..running.presence };
         let ended = SessionFacts { presence: gone, pid: Some(7), ..running.clone() };
         assert_eq!(named(&ended), Some(("draining", "Draining".to_owned())));
+        let stopped = Presence { supervisor_hold: Some(Hold::Signal), ..gone };
+        let stopped = SessionFacts { presence: stopped, ..ended };
+        assert_eq!(named(&stopped), Some(("working", "Working".to_owned())), "its health says what holds it");
         let held = SessionFacts { held: since(Some(Hold::Signal), 9), ..running };
         assert_eq!(named(&held), Some(("paused", "Paused (stop signal)".to_owned())));
     }

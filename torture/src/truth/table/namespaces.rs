@@ -12,7 +12,7 @@ const UNSEEN: Alive = Alive::WORKING.health(&["ok", "running", "unknown"]);
 /// Its command gets STOP before its supervisor is killed.
 const DYING: Alive = Alive::WORKING
     .health(&["ok", "running", "paused", "process_dead", "orphaned", "degraded"])
-    .phase(&["starting", "working", "paused"]);
+    .phase(&["starting", "working", "paused", "draining"]);
 const KILL: i32 = 9;
 
 pub(super) fn rows() -> Vec<Row> {

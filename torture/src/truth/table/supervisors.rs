@@ -10,7 +10,7 @@ use crate::truth::surfaces;
 /// Nobody answers for it any more; its processes may live.
 const UNSUPERVISED: Alive = Alive::WORKING
     .health(&["ok", "running", "orphaned", "degraded", "process_dead"])
-    .phase(&["starting", "working", "stopping"]);
+    .phase(&["starting", "working", "stopping", "draining"]);
 const KILL: i32 = 9;
 
 pub(super) fn rows() -> Vec<Row> {
