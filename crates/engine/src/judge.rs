@@ -17,6 +17,7 @@ use callboard_lifecycle::{Kind, Lifecycle, PhaseName, ReasonCode, Words};
 
 use crate::mutant;
 use crate::read::{command, count, flag, keeper, map, moment, survivors, text, whole};
+use crate::restored::RESTORED_AT;
 use crate::run::checks_of;
 use crate::sight::{Look, Recorded, Sight};
 
@@ -171,6 +172,7 @@ fn session(entity: &Entity, state: SessionState) -> SessionFacts {
             .and_then(|word| PhaseName::parse(word).ok())
             .filter(|phase| matches!(phase, PhaseName::Draining | PhaseName::Checking))
             .map(|what| Since { what, at: moment(facts, "phase_since") }),
+        restored_at: moment(facts, RESTORED_AT),
     }
 }
 

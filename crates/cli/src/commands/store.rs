@@ -6,8 +6,9 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use callboard_engine::{MarkError, mark_as_restored};
 use callboard_kernel::Moment;
-use callboard_ledger::{Archived, BackupError, Info, Ledger, ReadError, Report, Segment};
+use callboard_ledger::{AppendError, Archived, BackupError, Info, Ledger, ReadError, Report, Segment};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
@@ -219,9 +220,28 @@ fn restore_backup(screen: &Screen, store: &Store, file: &Path) -> Result<Exit, E
     callboard_ledger::restore(file, &path).map_err(Error::Backup)?;
     let ledger = store.open_existing()?;
     let report = ledger.verify().map_err(Error::Ask)?;
-    let told = format!("{} is restored from {}\n", path.display(), file.display());
+    let mut told = format!("{} is restored from {}\n", path.display(), file.display());
+    if report.ok {
+        told.push_str(&mark_runs(&ledger)?);
+    }
     screen.print(&(told + &verify::text(screen, &report)))?;
     Ok(if report.ok { Exit::DONE } else { Exit::FAILED })
+}
+
+/// What was alive in the backup may have ended in the store that it was made from.
+fn mark_runs(ledger: &Ledger) -> Result<String, Error> {
+    let marked = mark_as_restored(ledger, clock::now()).map_err(|error| match error {
+        MarkError::Ask(error) => Error::Ask(error),
+        MarkError::Append(AppendError::Refused(refusal)) => Error::Refused(refusal),
+        MarkError::Append(AppendError::Fault(fault)) => Error::Append(fault),
+    })?;
+    Ok(match marked {
+        0 => String::new(),
+        _ => {
+            let runs = count(marked, "run");
+            format!("{runs} had not ended when the backup was made; what became of them is unknown here\n")
+        }
+    })
 }
 
 fn info(screen: &Screen, ledger: &Ledger, json: bool) -> Result<(), Error> {

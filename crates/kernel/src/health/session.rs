@@ -67,6 +67,8 @@ pub struct SessionFacts {
     pub exited: Option<Since<String>>,
     /// What its supervisor does after the command has exited.
     pub after_exit: Option<Since<PhaseName>>,
+    /// When the store was restored from a backup that was made while it ran.
+    pub restored_at: Option<Moment>,
 }
 
 /// Something that holds since a moment, where that is recorded.
@@ -130,6 +132,14 @@ fn dead(facts: &SessionFacts, now: Moment) -> Judgement {
         let code = const { ReasonCode::of("run.health.unsupervised") };
         return Judgement::because(Health::ProcessDead, code, message, seen)
             .shown(format!("Unsupervised ({alive} alive)"));
+    }
+    if let Some(at) = facts.restored_at {
+        let code = const { ReasonCode::of("run.health.unknown") };
+        let message = "Its end may be recorded in the store that this one is a backup of";
+        let seen = format!(
+            "its process is gone, and the store was restored at {at} from a backup that was made before"
+        );
+        return Judgement::because(Health::Unknown, code, message, seen);
     }
     let seen = format!("the recorded process is gone; last heard of {heard} ago");
     if !facts.has_traces {
@@ -424,6 +434,7 @@ pub(crate) mod samples {
             stopping: None,
             exited: None,
             after_exit: None,
+            restored_at: None,
         }
     }
 }
