@@ -35,6 +35,7 @@ use crate::commands::verify::VerifyArgs;
 use crate::commands::wait::WaitArgs;
 use crate::commands::why::WhyArgs;
 use crate::error::{Error, Exit};
+use crate::private;
 use crate::screen::Screen;
 use crate::store::Store;
 
@@ -103,6 +104,11 @@ impl Cli {
     /// Does what was asked.
     pub(crate) fn run(&self) -> Result<Exit, Error> {
         let screen = Screen::new(self.color, self.width.map(usize::from));
+        if let Command::Run(args) = &self.command
+            && args.is_shim()
+        {
+            private::take_in().map_err(Error::Shim)?;
+        }
         let store = Store::new(self.store.as_ref());
         match &self.command {
             Command::Run(args) => args.run(&screen, &store),

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use callboard_engine::notify::{Settings, SettingsError};
 
+use crate::private;
+
 /// The file of the user's settings.
 pub(crate) fn file() -> Option<PathBuf> {
     let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -17,7 +19,7 @@ pub(crate) fn file() -> Option<PathBuf> {
 /// What is to be told, and how.
 pub(crate) fn notifications() -> Result<Settings, SettingsError> {
     let variable = |name: &str| {
-        let value = std::env::var_os(name)?.to_string_lossy().into_owned();
+        let value = private::variable(name)?.to_string_lossy().into_owned();
         (!value.is_empty()).then_some(value)
     };
     Settings::load(file().as_deref(), &variable)

@@ -16,6 +16,7 @@ use callboard_supervisor::containment::leave_runs;
 use callboard_supervisor::process::MARKER_VARIABLE;
 
 use crate::error::{Error, Exit};
+use crate::private::{self, Variables};
 use crate::store::Store;
 
 /// Did the run begin?
@@ -33,8 +34,15 @@ const STARTED: &[u8] = b"started\n";
     clippy::disallowed_methods,
     reason = "the shim is no run: it outlives this process and supervises one itself"
 )]
-pub(crate) fn start(store: &Store, id: EntityId, words: &[OsString]) -> Result<Started, Error> {
-    let mut shim = command(store, id, words)?.spawn().map_err(Error::Shim)?;
+pub(crate) fn start(
+    store: &Store,
+    id: EntityId,
+    words: &[OsString],
+    variables: &Variables,
+) -> Result<Started, Error> {
+    let Prepared { mut command, told } = command(store, id, words, variables)?;
+    let mut shim = command.spawn().map_err(Error::Shim)?;
+    private::tell(&mut shim, &told);
     let mut said = Vec::new();
     if let Some(mut pipe) = shim.stdout.take() {
         // The shim writes its word and closes the pipe, or ends.
@@ -50,16 +58,42 @@ pub(crate) fn start(store: &Store, id: EntityId, words: &[OsString]) -> Result<S
     }
 }
 
+/// A shim that is to be started.
+struct Prepared {
+    command: Command,
+    /// What it is told on its input.
+    told: Variables,
+}
+
 /// The same program once more, with nothing of the terminal but where to complain.
-fn command(store: &Store, id: EntityId, words: &[OsString]) -> Result<Command, Error> {
+fn command(
+    store: &Store,
+    id: EntityId,
+    words: &[OsString],
+    variables: &Variables,
+) -> Result<Prepared, Error> {
     let this = std::env::current_exe().map_err(Error::Shim)?;
     let mut command = Command::new(this);
-    if let Some(named) = store.named() {
-        command.arg("--store").arg(named);
+    let (mut named, is_on_server) = (store.named(), store.is_shared()?);
+    // A path is no secret; an address on a server may have a password in it, and everybody can read a command line.
+    if let Some(path) = named.take_if(|_| !is_on_server) {
+        command.arg("--store").arg(path);
     }
     // A run that is started inside another one and put in the background belongs to it no longer.
-    command.args(words).env(MARKER_VARIABLE, id.to_string()).stdin(Stdio::null()).stdout(Stdio::piped());
-    Ok(command)
+    command.args(words).env(MARKER_VARIABLE, id.to_string()).stdout(Stdio::piped());
+    private::withhold(&mut command);
+    let mut told = private::of_this_process(named);
+    told.extend(variables.iter().cloned());
+    Ok(Prepared { command, told })
+}
+
+/// What a shim that the server starts gets beside its words.
+pub(crate) struct Surroundings<'a> {
+    pub(crate) cwd: &'a Path,
+    /// All of its environment.
+    pub(crate) environment: Variables,
+    /// What its run gets by name.
+    pub(crate) variables: &'a Variables,
 }
 
 /// Starts the shim in a directory for a program that stays, which gets to know what the shim complains about and has to
@@ -68,10 +102,19 @@ fn command(store: &Store, id: EntityId, words: &[OsString]) -> Result<Command, E
     clippy::disallowed_methods,
     reason = "the shim is no run: it outlives this process and supervises one itself"
 )]
-pub(crate) fn start_in(store: &Store, id: EntityId, cwd: &Path, words: &[OsString]) -> Result<Child, String> {
+pub(crate) fn start_in(
+    store: &Store,
+    id: EntityId,
+    words: &[OsString],
+    around: Surroundings<'_>,
+) -> Result<Child, String> {
     let told = |error: &dyn std::error::Error| error.to_string();
-    let mut command = command(store, id, words).map_err(|error| told(&error))?;
+    let Surroundings { cwd, environment, variables } = around;
+    let prepared = command(store, id, words, variables).map_err(|error| told(&error))?;
+    let (mut command, private) = (prepared.command, prepared.told);
+    command.env_clear().envs(environment).env(MARKER_VARIABLE, id.to_string());
     let mut shim = command.current_dir(cwd).stderr(Stdio::piped()).spawn().map_err(|error| told(&error))?;
+    private::tell(&mut shim, &private);
     let mut said = Vec::new();
     if let Some(mut pipe) = shim.stdout.take() {
         pipe.read_to_end(&mut said).map_err(|error| told(&error))?;

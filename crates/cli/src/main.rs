@@ -21,6 +21,7 @@ mod jsonl;
 mod live;
 mod look;
 mod notifying;
+mod private;
 mod report;
 mod screen;
 mod sending;

@@ -11,9 +11,8 @@ use std::path::{Path, PathBuf};
 use callboard_ledger::{Ledger, OpenError, Options};
 
 use crate::error::Error;
+use crate::private::{self, STORE as VARIABLE};
 
-/// The variable that names the store.
-const VARIABLE: &str = "CALLBOARD_STORE";
 /// The file of the key for stores on servers.
 const SERVER_KEY: &str = "server.key";
 
@@ -31,7 +30,7 @@ enum Place {
 impl Store {
     /// The store of the option, or else of the environment, or else the user's own.
     pub(crate) fn new(option: Option<&OsString>) -> Self {
-        let set = || std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
+        let set = || private::variable(VARIABLE).filter(|value| !value.is_empty());
         Self { wanted: option.cloned().or_else(set) }
     }
 
@@ -71,6 +70,11 @@ impl Store {
         let is_server = wanted.to_str().is_some_and(is_url);
         let absolute = || std::path::absolute(wanted).map(OsString::from).unwrap_or_else(|_| wanted.clone());
         Some(if is_server { wanted.clone() } else { absolute() })
+    }
+
+    /// What was named, as a run inside which `callboard` is called gets to know it: without a password.
+    pub(crate) fn for_agents(&self) -> Option<OsString> {
+        self.named().as_deref().map(private::public_address)
     }
 
     /// The file it is, unless it is on a server.

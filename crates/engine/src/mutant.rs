@@ -23,6 +23,9 @@ mod switched {
     }
 }
 
+/// The variables that a child process has to inherit in this build.
+pub const VARIABLES: &[&str] = if cfg!(feature = "mutants") { &["CALLBOARD_MUTANT"] } else { &[] };
+
 #[cfg(feature = "mutants")]
 pub use switched::{VARIABLE, remove, removed};
 

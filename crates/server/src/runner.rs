@@ -18,6 +18,10 @@ pub struct RunRequest {
     /// Where it runs: an absolute path.
     #[schema(value_type = String)]
     pub cwd: PathBuf,
+    /// Variables of its environment, beside the few that it inherits from the server. They are in no record and are not kept: a
+    /// retry needs them in the environment of the server (serve --env).
+    #[serde(default)]
+    pub env: std::collections::BTreeMap<String, String>,
     /// What it is called; its command line unless given.
     #[serde(default)]
     pub title: Option<String>,

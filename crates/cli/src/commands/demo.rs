@@ -40,7 +40,7 @@ impl DemoArgs {
         let path = stage.store().into_os_string();
         let store = Store::new(Some(&path));
         let ledger = store.open()?;
-        let runner: Arc<dyn Runner> = Arc::new(Background::new(store.again()));
+        let runner: Arc<dyn Runner> = Arc::new(Background::new(store.again(), Vec::new()));
         let server = Server::bind(Config {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             allow_remote: false,

@@ -24,6 +24,7 @@ use crate::clock::Real;
 use crate::commands::heartbeat::own_run;
 use crate::error::{Error, Exit};
 use crate::ids::{self, Short};
+use crate::private::{self, STORE, Variables};
 use crate::report::Report;
 use crate::screen::Screen;
 use crate::store::Store;
@@ -92,6 +93,10 @@ pub(crate) struct RunArgs {
     /// Write what became of it to this file, as `inspect --json` shows it.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
+    /// A variable of its environment: with this value, or with the value it has here. Values are not kept, and not in any
+    /// record; a retry takes them from where it is called. May be given several times.
+    #[arg(long = "env", value_name = "NAME[=VALUE]", value_parser = Reading(variable))]
+    variables: Vec<(String, Option<String>)>,
     /// Run it in the background, print its id and return.
     #[arg(long, short)]
     detach: bool,
@@ -140,7 +145,24 @@ fn size(text: &str) -> Result<u64, Misread> {
         .ok_or_else(|| Misread { because: format!("{text:?} is no size"), instead: "512M or 4G".to_owned() })
 }
 
+/// Reads a variable of the environment: `NAME` or `NAME=VALUE`.
+fn variable(text: &str) -> Result<(String, Option<String>), Misread> {
+    let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+    if name.is_empty() {
+        return Err(Misread {
+            because: format!("{text:?} names no variable"),
+            instead: "NAME=VALUE".to_owned(),
+        });
+    }
+    Ok((name.to_owned(), value.map(str::to_owned)))
+}
+
 impl RunArgs {
+    /// Is this the supervisor of a run in the background?
+    pub(crate) const fn is_shim(&self) -> bool {
+        self.shim_of.is_some()
+    }
+
     /// Runs it.
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
         if self.detach {
@@ -209,13 +231,34 @@ impl RunArgs {
         let id = ids::new(Kind::Session, clock::now());
         let parent = self.parent.clone().or_else(own_run);
         let shim = Self { detach: false, shim_of: Some(id.to_string()), parent, ..self.clone() };
-        match detaching::start(store, id, &shim.words())? {
+        match detaching::start(store, id, &shim.words(), &self.given())? {
             detaching::Started::Yes => {
                 screen.data_line(&id.to_string())?;
                 Ok(Exit::DONE)
             }
             detaching::Started::No(exit) => Ok(exit),
         }
+    }
+
+    /// The variables that were given with their values.
+    fn given(&self) -> Variables {
+        let valued = self.variables.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+        valued.map(|(name, value)| (name.into(), value.into())).collect()
+    }
+
+    /// What the command gets beside the environment it inherits: where the store is, without a password, and what was asked
+    /// for by name.
+    fn environment(&self, store: &Store) -> Result<Variables, Error> {
+        let mut all: Variables = store.for_agents().map(|store| (STORE.into(), store)).into_iter().collect();
+        for (name, value) in &self.variables {
+            let value = value.as_ref().map(OsString::from).or_else(|| private::variable(name));
+            let value = value.ok_or_else(|| Error::CommandLine {
+                because: format!("the variable {name} is not set"),
+                instead: format!("--env {name}=VALUE"),
+            })?;
+            all.push((name.into(), value));
+        }
+        Ok(all)
     }
 
     fn order(&self, store: &Store, id: EntityId) -> Result<RunOrder, Error> {
@@ -258,6 +301,7 @@ impl RunArgs {
             dir: store.runs()?.join(id.to_string()),
             output_max_bytes: self.keep,
             argv: self.command.clone(),
+            env: self.environment(store)?,
             cwd,
         })
     }
@@ -349,6 +393,8 @@ impl RunArgs {
         }
         self.labels.iter().for_each(|(name, value)| option("label", format!("{name}={value}").into()));
         self.expect.iter().for_each(|path| option("expect", path.into()));
+        // Everybody can read a command line; the values go another way.
+        self.variables.iter().for_each(|(name, _)| option("env", name.into()));
         if let Adapter::Of(program) = self.adapter {
             option("adapter", program.name().into());
         }

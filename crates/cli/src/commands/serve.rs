@@ -17,8 +17,9 @@ use crate::background::Background;
 use crate::clock::Real;
 use crate::error::{Error, Exit, tell};
 use crate::screen::Screen;
-use crate::sending;
 use crate::store::Store;
+use crate::word::{Misread, Reading};
+use crate::{private, sending};
 
 /// Serve the dashboard, the API and the live feed.
 ///
@@ -39,6 +40,10 @@ pub(crate) struct ServeArgs {
     /// Requests a second for each token; 0 is no limit.
     #[arg(long, value_name = "N", default_value_t = 200)]
     rate: u32,
+    /// A variable of its environment that the runs it starts inherit, beside the usual ones (docs/serve.md). May be given
+    /// several times.
+    #[arg(long = "env", value_name = "NAME", value_parser = Reading(name_of_variable))]
+    passed_on: Vec<String>,
     /// Open the page in the browser.
     #[arg(long)]
     open: bool,
@@ -60,6 +65,19 @@ struct Ready<'a> {
     login: &'a str,
 }
 
+fn name_of_variable(text: &str) -> Result<String, Misread> {
+    let misread = |because: String, instead: &str| Misread { because, instead: instead.to_owned() };
+    if text.is_empty() || text.contains('=') {
+        let because = format!("{text:?} is no name of a variable");
+        return Err(misread(because, "NAME; it has the value that it has in the environment of the server"));
+    }
+    if private::is_withheld(text) {
+        let instead = "the env field of POST /api/v1/runs gives it to one run";
+        return Err(misread(format!("{text} is not passed on, because it holds a secret"), instead));
+    }
+    Ok(text.to_owned())
+}
+
 impl ServeArgs {
     /// Serves until it is told to stop.
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
@@ -70,7 +88,7 @@ impl ServeArgs {
             ledger: store.open()?,
             state_dir: store.state_dir()?,
             clock: Arc::new(Real),
-            runner: Arc::new(Background::new(store.again())),
+            runner: Arc::new(Background::new(store.again(), self.passed_on.clone())),
             operator: sending::operator().id,
             rate: self.rate,
             streams: STREAMS,

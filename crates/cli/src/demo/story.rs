@@ -66,6 +66,7 @@ pub(crate) fn play(stage: &Stage, ledger: &Ledger, runner: &dyn Runner) -> Resul
             .map(str::to_owned)
             .to_vec(),
             cwd: stage.cwd(number, role),
+            env: [].into(),
             title: Some(role.title.to_owned()),
             labels: [("team".to_owned(), role.project.to_owned())].into(),
             timeout_s: role.timeout_s,

@@ -132,3 +132,34 @@ fn the_files_of_a_store_are_for_its_owner_alone() {
     let read = shelf.run(&["logs", &id]);
     assert!(!read.stdout.contains("not"), "{}", read.stdout);
 }
+
+#[test]
+fn a_run_gets_the_variables_that_it_is_given_and_finds_its_store() {
+    let shelf = Shelf::empty();
+    let script = format!("echo \"$GIVEN $TAKEN\"; {} note \"$CALLBOARD_RUN\" noted", crate::runs::CALLBOARD);
+    let words =
+        ["run", "--quiet", "--env", "GIVEN=s3cr3t value", "--env", "TAKEN", "--", "sh", "-c", &script];
+    let store = ["--store".as_ref(), shelf.path().as_os_str().to_owned().as_os_str()].map(OsStr::to_owned);
+    for extra in [&[][..], &["--detach"]] {
+        let mut command = crate::driver::command(&[]);
+        command.args(&store).args(&words[..1]).args(extra).args(&words[1..]).env("TAKEN", "from here");
+        crate::driver::finish(&mut command).well();
+    }
+    let runs = crate::runs::until("both ends", || {
+        let items = shelf.json(&["ps", "session", "--all", "--json"])["items"].clone();
+        let items = items.as_array()?.clone();
+        items.iter().all(|item| item["state"]["lifecycle"] == "completed").then_some(items)
+    });
+    assert_eq!(runs.len(), 2);
+    for run in &runs {
+        let id = run["id"].as_str().unwrap();
+        assert_eq!(shelf.run(&["logs", id]).stdout.lines().next(), Some("s3cr3t value from here"));
+        let events = shelf.well(&["events", "--json", id]);
+        assert!(events.contains("noted") && !events.contains("s3cr3t"), "{events}");
+        let words = std::fs::read(shelf.file("runs").join(id).join("words")).unwrap();
+        assert!(!String::from_utf8_lossy(&words).contains("s3cr3t"));
+        let ran = shelf.run(&["retry", id]);
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        assert!(ran.stderr.contains("the variable GIVEN is not set"), "{}", ran.stderr);
+    }
+}

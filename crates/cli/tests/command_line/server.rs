@@ -52,3 +52,38 @@ fn a_store_on_a_server_is_followed_through_a_restart_and_backed_up_by_its_own_pr
     let info = run(&shelf, &url, &["store", "info", "--json"]).json();
     assert_eq!(info["keys"].as_array().unwrap().len(), 1);
 }
+
+/// Everybody can read a command line, and a run inherits an environment.
+#[test]
+fn the_password_of_a_store_is_in_no_command_line_and_in_no_environment() {
+    const PASSWORD: &str = "hunter2hunter2";
+    let (cluster, shelf) = (Cluster::start(), Shelf::empty());
+    let public = cluster.database("board");
+    let url = public.replace("user=postgres", &format!("user=postgres&password={PASSWORD}"));
+    let script = "echo \"store=$CALLBOARD_STORE\"; exec sleep 600";
+    let mut program = on(&shelf, &url, &["run", "--detach", "--", "sh", "-c", script]);
+    program
+        .env("CALLBOARD_WEBHOOK_URL", "http://127.0.0.1:9/")
+        .env("CALLBOARD_WEBHOOK_SECRET", "whsec_czNjcjN0");
+    let id = finish(&mut program).well().trim_end().to_owned();
+    let view = run(&shelf, &url, &["inspect", &id, "--json"]).json();
+    let said = crate::runs::until("its output", || {
+        Some(run(&shelf, &url, &["logs", &id]).stdout).filter(|said| said.ends_with('\n'))
+    });
+    let secrets = [PASSWORD, "whsec_czNjcjN0"];
+    let mut leaks = Vec::new();
+    for (process, pid) in [("supervisor", &view["facts"]["supervisor"]["pid"]), ("command", &view["pid"])] {
+        let pid = pid.as_u64().unwrap();
+        for file in ["cmdline", "environ"] {
+            // Of a supervisor that lets nobody look, there is nothing to see.
+            let bytes = std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            let shown = secrets.iter().filter(|secret| text.contains(**secret));
+            leaks.extend(shown.map(|secret| format!("{secret} in {file} of the {process}")));
+        }
+    }
+    run(&shelf, &url, &["stop", "--now", &id]);
+    assert_eq!(leaks, Vec::<String>::new());
+    // Where the store is, a run may know.
+    assert_eq!(said, format!("store={public}\n"));
+}

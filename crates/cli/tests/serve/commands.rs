@@ -195,3 +195,31 @@ fn an_end_by_hand_is_refused_while_the_supervisor_lives() {
     assert_eq!(host.get(&format!("/api/v1/entities/{id}")).ok()["ended_at"], Value::Null);
     host.callboard(&["stop", "--now", &id]);
 }
+
+#[test]
+fn a_run_inherits_of_the_server_what_is_listed_and_gets_what_the_request_gives_it() {
+    let among = [("AWS_SECRET_ACCESS_KEY", "hunter2"), ("LD_LIBRARY_PATH", "/none"), ("PASSED_ON", "listed")];
+    let among = among.map(|(name, value)| (name, value.to_owned()));
+    let host = Host::start_among(&["--rate", "0", "--env", "PASSED_ON"], &among);
+    let shown = "env; for file in cmdline environ; do echo; cat /proc/$PPID/$file; done";
+    let body = json!({"argv": ["sh", "-c", shown], "cwd": host.dir.path(), "env": {"GIVEN": "s3cr3t"}});
+    let id = host.post("/api/v1/runs", &body).ok()["id"].as_str().unwrap().to_owned();
+    host.until(&id, |view| view["state"]["lifecycle"] == "completed");
+    let output = host.get(&format!("/api/v1/entities/{id}/output/stdout")).text();
+    let (own, of_supervisor) = output.split_once("\n\n").unwrap();
+    let lines: Vec<&str> = own.lines().collect();
+    for wanted in ["PASSED_ON=listed", "GIVEN=s3cr3t", &format!("CALLBOARD_STORE={}", host.store().display())]
+    {
+        assert!(lines.contains(&wanted), "{wanted} in {own}");
+    }
+    assert!(lines.iter().any(|line| line.starts_with("PATH=")), "{own}");
+    for secret in ["hunter2", "/none"] {
+        assert!(!output.contains(secret), "{secret} in {output}");
+    }
+    assert!(of_supervisor.contains("--env=GIVEN") && !of_supervisor.contains("s3cr3t"), "{of_supervisor}");
+    // The value was not kept, so there is nothing to run it with again.
+    let refused = host.post(&format!("/api/v1/entities/{id}/retry"), &json!({})).problem(400);
+    assert!(refused["detail"].as_str().unwrap().contains("the variable GIVEN is not set"), "{refused}");
+    let odd = json!({"argv": ["true"], "cwd": "/", "env": {"A=B": "x"}});
+    host.post("/api/v1/runs", &odd).problem(400);
+}

@@ -19,5 +19,4 @@ pub use desktop::{NoDesktop, desktop_in_reach};
 pub use http::call;
 pub use notifier::{Notifier, TellError, Told, is_due, send_test};
 pub use secret::Secret;
-pub(crate) use settings::SECRET_VARIABLES;
-pub use settings::{Settings, SettingsError, Webhook};
+pub use settings::{SECRET_VARIABLES, Settings, SettingsError, Webhook};

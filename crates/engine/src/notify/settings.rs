@@ -85,7 +85,7 @@ const SWITCH: &str = "CALLBOARD_NOTIFY";
 const URL: &str = "CALLBOARD_WEBHOOK_URL";
 const SECRET: &str = "CALLBOARD_WEBHOOK_SECRET";
 /// The variables that a run does not inherit.
-pub(crate) const SECRET_VARIABLES: [&str; 2] = [URL, SECRET];
+pub const SECRET_VARIABLES: [&str; 2] = [URL, SECRET];
 const NO_SECRET: &str = "a webhook needs webhook_secret, or CALLBOARD_WEBHOOK_SECRET, to be signed with";
 
 impl Settings {

@@ -5,6 +5,7 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,7 @@ use callboard_supervisor::{
     Answer, Cause, How, Observer, Received, Signals, Spec, StartError, StopCause, Stream, Timers, start,
 };
 
+use super::perform::withheld;
 use crate::delivery::{Check, Program, ProgramEnd, Ran};
 
 /// The marker of the checks of a run.
@@ -26,17 +28,23 @@ const LOOK: Duration = Duration::from_millis(20);
 pub(crate) struct Supervised<'a> {
     marker: &'a str,
     owner: Option<&'a RefCell<Owner<'a>>>,
+    /// What the run itself got beside our environment.
+    variables: &'a [(OsString, OsString)],
 }
 
 impl<'a> Supervised<'a> {
     /// Checks that nobody can stop.
     pub(crate) const fn unowned(marker: &'a str) -> Self {
-        Self { marker, owner: None }
+        Self { marker, owner: None, variables: &[] }
     }
 
     /// Checks that belong to a run whose owner has to go on and may want to stop.
-    pub(crate) const fn owned(marker: &'a str, owner: &'a RefCell<Owner<'a>>) -> Self {
-        Self { marker, owner: Some(owner) }
+    pub(crate) const fn owned(
+        marker: &'a str,
+        owner: &'a RefCell<Owner<'a>>,
+        variables: &'a [(OsString, OsString)],
+    ) -> Self {
+        Self { marker, owner: Some(owner), variables }
     }
 }
 
@@ -124,8 +132,9 @@ impl Check for Supervised<'_> {
         let mut spec = Spec::new(first, self.marker).args(rest);
         spec.cwd = program.dir.to_owned();
         spec.timers = timers;
-        spec.without = program.without.iter().map(Into::into).collect();
-        spec.env = program.with.to_vec();
+        spec.without = withheld(self.variables);
+        spec.without.extend(program.without.iter().map(OsString::from));
+        spec.env = [self.variables, program.with].concat();
         let running = start(spec).map_err(|error| match error {
             StartError::NotFound { source, .. }
             | StartError::Interpreter { source, .. }

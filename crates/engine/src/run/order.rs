@@ -30,6 +30,8 @@ pub struct Order {
     pub argv: Vec<OsString>,
     /// Where it runs.
     pub cwd: PathBuf,
+    /// What is added to the environment it inherits.
+    pub env: Vec<(OsString, OsString)>,
     /// What it is called; its command line unless given.
     pub title: Option<String>,
     /// What somebody sorts it by.

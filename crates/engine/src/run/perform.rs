@@ -6,6 +6,7 @@
 //! how processes are started and ended (supervisor) and what their end is called (`ending`).
 
 use std::cell::RefCell;
+use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
@@ -114,8 +115,8 @@ fn spec(order: &Order, added: Option<(usize, &[&str])>, recorder: &Recorder<'_>)
     let began_us = u64::try_from(recorder.now().as_micros()).unwrap_or_default();
     Spec {
         args,
-        // An agent that could sign could say anything in our name.
-        without: SECRET_VARIABLES.map(Into::into).to_vec(),
+        env: order.env.clone(),
+        without: withheld(&order.env),
         cwd: order.cwd.clone(),
         stdin: order.stdin,
         audience: order.audience,
@@ -124,6 +125,13 @@ fn spec(order: &Order, added: Option<(usize, &[&str])>, recorder: &Recorder<'_>)
         keep: Some(Keep { dir: order.dir.clone(), max_bytes: order.output_max_bytes, began_us }),
         ..Spec::new(program, order.id.to_string())
     }
+}
+
+/// The variables that neither the command nor a check inherits, unless they were given to it by name: an agent that could
+/// sign could say anything in our name.
+pub(super) fn withheld(given: &[(OsString, OsString)]) -> Vec<OsString> {
+    let is_given = |name: &&str| given.iter().any(|(given, _)| given == name);
+    SECRET_VARIABLES.into_iter().filter(|name| !is_given(name)).map(Into::into).collect()
 }
 
 fn begun(running: &Running, outside: Option<&Outside>) -> Transition {
@@ -228,7 +236,8 @@ fn check(order: &Order, owner: &mut dyn Observer, signals: Option<Signals>, now:
     }
     let marker = checks_of(&order.id.to_string());
     let owner = RefCell::new(Owner::new(owner, signals));
-    let verified = verify(&order.agreement, &Supervised::owned(&marker, &owner), &Limits::DEFAULT, now);
+    let verified =
+        verify(&order.agreement, &Supervised::owned(&marker, &owner, &order.env), &Limits::DEFAULT, now);
     match verified {
         Ok(verified) => Checked::Verified(Box::new(verified)),
         Err(Stopped) => Checked::Stopped(owner.borrow().stopped().unwrap_or(StopCause::Terminate)),

@@ -1,0 +1,113 @@
+//! What a shim is told on its standard input: values that its command line and its environment would show to others.
+//!
+//! Invariant: the address of a store on a server and the secret of the webhook are in no command line and in no environment of a
+//! shim. Only a shim reads this input, once, before anything else. Deliberately absent: what agents get, which the order
+//! of a run says.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{Read, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+
+use callboard_engine::notify::SECRET_VARIABLES;
+
+/// The variable that names the store.
+pub(crate) const STORE: &str = "CALLBOARD_STORE";
+/// The most that a shim reads: more than a command line and an environment can hold.
+const BYTES_MAX: u64 = 8 << 20;
+
+/// Values by name, in the order in which they were given.
+pub(crate) type Variables = Vec<(OsString, OsString)>;
+
+static TOLD: OnceLock<Variables> = OnceLock::new();
+
+/// Reads what this shim is told, to the end of its input.
+pub(crate) fn take_in() -> std::io::Result<()> {
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().take(BYTES_MAX).read_to_end(&mut bytes)?;
+    let entries = bytes.split(|byte| *byte == 0).filter_map(|entry| {
+        let at = entry.iter().position(|byte| *byte == b'=')?;
+        let part = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
+        Some((part(&entry[..at]), part(&entry[at + 1..])))
+    });
+    drop(TOLD.set(entries.collect()));
+    Ok(())
+}
+
+/// The value of a variable: as this shim was told, or else from the environment.
+pub(crate) fn variable(name: &str) -> Option<OsString> {
+    let told = TOLD.get().and_then(|told| told.iter().rev().find(|(told, _)| told == name));
+    told.map(|(_, value)| value.clone()).or_else(|| std::env::var_os(name))
+}
+
+/// Is this variable never in the environment of a shim or of a run?
+pub(crate) fn is_withheld(name: &str) -> bool {
+    name == STORE || SECRET_VARIABLES.contains(&name)
+}
+
+/// What a shim is told about the store at this address, and of the settings of this process.
+pub(crate) fn of_this_process(store: Option<OsString>) -> Variables {
+    let store = store.map(|store| (STORE.into(), store));
+    let secrets = SECRET_VARIABLES.iter().filter_map(|name| Some((name.into(), variable(name)?)));
+    store.into_iter().chain(secrets).collect()
+}
+
+/// Takes out of the environment of a shim what it is told on its input.
+pub(crate) fn withhold(command: &mut Command) {
+    for name in SECRET_VARIABLES.into_iter().chain([STORE]) {
+        command.env_remove(name);
+    }
+    command.stdin(Stdio::piped());
+}
+
+/// Tells a shim that was just started.
+pub(crate) fn tell(shim: &mut Child, variables: &Variables) {
+    let entry =
+        |(name, value): &(OsString, OsString)| [name.as_bytes(), b"=", value.as_bytes(), b"\0"].concat();
+    let bytes: Vec<u8> = variables.iter().flat_map(entry).collect();
+    if let Some(mut input) = shim.stdin.take() {
+        // A shim that ended already says why elsewhere.
+        drop(input.write_all(&bytes));
+    }
+}
+
+/// The address of a store without what logs in there: a path as it is, a URL without its passwords.
+pub(crate) fn public_address(address: &OsStr) -> OsString {
+    let Some(url) = address.to_str().filter(|text| text.contains("://")) else { return address.to_owned() };
+    let (scheme, rest) = url.split_once("://").unwrap_or_default();
+    let (place, query) = rest.split_once('?').map_or((rest, None), |(place, query)| (place, Some(query)));
+    // A password may hold any character but those that end the part it stands in.
+    let place = match place.rsplit_once('@') {
+        Some((login, host)) => format!("{}@{host}", login.split(':').next().unwrap_or_default()),
+        None => place.to_owned(),
+    };
+    let is_public =
+        |pair: &&str| !pair.split('=').next().unwrap_or_default().to_ascii_lowercase().contains("pass");
+    let query: Option<Vec<&str>> = query.map(|query| query.split('&').filter(is_public).collect());
+    match query.filter(|query| !query.is_empty()) {
+        Some(query) => format!("{scheme}://{place}?{}", query.join("&")).into(),
+        None => format!("{scheme}://{place}").into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_public_address_has_no_password() {
+        let public = |address: &str| public_address(OsStr::new(address)).into_string().unwrap();
+        assert_eq!(public("/var/lib/a:b@c.db"), "/var/lib/a:b@c.db");
+        assert_eq!(
+            public("postgres://ann:p@ss:w@host:1/db?sslmode=require"),
+            "postgres://ann@host:1/db?sslmode=require"
+        );
+        assert_eq!(public("postgres://ann@host/db"), "postgres://ann@host/db");
+        assert_eq!(
+            public("postgresql:///db?user=ann&password=x&host=/run"),
+            "postgresql:///db?user=ann&host=/run"
+        );
+        assert_eq!(public("postgres://h/db?PASSWORD=x&sslpassword=y"), "postgres://h/db");
+    }
+}
