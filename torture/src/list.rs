@@ -28,4 +28,5 @@ pub(crate) const TORTURES: &[Torture] = &[
     crate::idem::TORTURE,
     crate::secrets::TORTURE,
     crate::hostile_agent::TORTURE,
+    crate::silence::TORTURE,
 ];

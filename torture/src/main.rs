@@ -39,6 +39,7 @@ mod processes;
 mod scene;
 mod secrets;
 mod service;
+mod silence;
 mod sse;
 mod stage;
 mod tamper;

@@ -23,8 +23,9 @@ mod switched {
     }
 }
 
-/// The variables that a child process has to inherit in this build.
-pub const VARIABLES: &[&str] = if cfg!(feature = "mutants") { &["CALLBOARD_MUTANT"] } else { &[] };
+/// The variables that a run has to inherit in this build: the removed safeguard, and the mark of a torture.
+pub const VARIABLES: &[&str] =
+    if cfg!(feature = "mutants") { &["CALLBOARD_MUTANT", "CALLBOARD_TORTURE"] } else { &[] };
 
 #[cfg(feature = "mutants")]
 pub use switched::{VARIABLE, remove, removed};

@@ -15,7 +15,7 @@ use callboard_ledger::{Ledger, Stored};
 use serde::Serialize;
 use tokio::sync::{Semaphore, watch};
 
-use crate::access::{Doorman, Keyring, Refusals};
+use crate::access::{Doorman, Keyring, Refusals, Shares};
 use crate::deaths::Deaths;
 use crate::feed::Feed;
 use crate::fleet::{Board, Fleet, Shown};
@@ -36,6 +36,8 @@ pub(crate) struct App {
     pub(crate) trends: Trends,
     pub(crate) keys: Keyring,
     pub(crate) doorman: Doorman,
+    /// What each token and each run uses.
+    pub(crate) shares: Arc<Shares>,
     pub(crate) refusals: Refusals,
     /// Takes spans, if somebody asked for them.
     pub(crate) traces: Option<Traces>,

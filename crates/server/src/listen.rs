@@ -1,62 +1,123 @@
 //! Accepting connections and serving them until the server is to stop.
 //!
-//! Invariant: a connection that sends its request too slowly, or nothing, is closed; there are never more connections
-//! than the bound. On a stop nothing new is accepted, and what is being answered gets a few seconds. Deliberately
-//! absent: what is answered.
+//! Invariant: a connection that sends its request too slowly, or nothing, is closed, and so is one that does not take its answer;
+//! there are never more connections than the bound, and whoever sends nothing makes room for whoever does. On a stop
+//! nothing new is accepted, and what is being answered gets a few seconds. Deliberately absent: what is answered.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::{Body, HttpBody};
+use hyper::Request;
+use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
+use rustix::process::{Resource, getrlimit};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
+
+use crate::patient::Patient;
+use crate::seats::{Busy, Seats};
 
 /// How long the head of a request may take.
 const HEAD_MAX: Duration = Duration::from_secs(10);
 /// Bytes of the head of a request at the most.
-const HEAD_BYTES: usize = 64 * 1024;
+const HEAD_BYTES: usize = 16 * 1024;
 /// Connections at the most.
 const CONNECTIONS_MAX: usize = 4096;
+/// Connections that wait for a request at the most.
+const WAITING_MAX: usize = 1024;
 /// How long what is being answered may take when the server is to stop.
 const DRAIN: Duration = Duration::from_secs(5);
 
 /// Serves until it is to stop, and until what is being answered is answered or the time for it is over.
 pub(crate) async fn serve(listener: TcpListener, router: Router, mut stopping: watch::Receiver<bool>) {
     let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let seats = Seats::new(waiting_max());
     let graceful = GracefulShutdown::new();
     loop {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { break };
         let stream = tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => stream,
                 // Out of descriptors, or a connection that was gone already: others may still come.
                 Err(_) => {
-                    tokio::time::sleep(Duration::from_millis(20)).await;
+                    seats.evict();
+                    tokio::time::sleep(Duration::from_millis(1)).await;
                     continue;
                 }
             },
             _ = stopping.wait_for(|stop| *stop) => break,
         };
+        if places.available_permits() == 0 {
+            seats.evict();
+        }
+        let place = tokio::select! {
+            place = Arc::clone(&places).acquire_owned() => place,
+            _ = stopping.wait_for(|stop| *stop) => break,
+        };
         // Without this an event waits for the acknowledgement of the one before.
         stream.set_nodelay(true).ok();
-        let service = TowerToHyperService::new(router.clone());
+        let seat = seats.take();
+        let (router, answered) = (TowerToHyperService::new(router.clone()), Arc::clone(&seat));
+        let service = service_fn(move |request: Request<Incoming>| {
+            let busy = answered.busy();
+            let answer = router.call(request);
+            async move { answer.await.map(|answer| answer.map(|body| Body::new(Answering { body, _busy: busy }))) }
+        });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_MAX)
             .max_buf_size(HEAD_BYTES)
-            .serve_connection(TokioIo::new(stream), service);
+            .serve_connection(TokioIo::new(Patient::new(stream)), service);
         let connection = graceful.watch(connection);
         tokio::spawn(async move {
-            // A connection that broke off is the other side's affair.
-            drop(connection.await);
+            tokio::select! {
+                // A connection that broke off is the other side's affair.
+                _ = connection => {}
+                () = seat.evicted() => {}
+            }
             drop(place);
         });
     }
     drop(listener);
     // What does not end in time is broken off; its client asks again.
     drop(tokio::time::timeout(DRAIN, graceful.shutdown()).await);
+}
+
+/// A quarter of the files that may be open is for whoever sends nothing.
+fn waiting_max() -> usize {
+    let files = getrlimit(Resource::Nofile).current.and_then(|files| usize::try_from(files).ok());
+    files.map_or(WAITING_MAX, |files| WAITING_MAX.min(files / 4))
+}
+
+/// An answer; its connection waits for the next request when it is over.
+struct Answering {
+    body: Body,
+    _busy: Busy,
+}
+
+impl HttpBody for Answering {
+    type Data = bytes::Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<bytes::Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }

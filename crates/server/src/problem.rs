@@ -93,6 +93,12 @@ impl Problem {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", "The body is too large", detail, help)
     }
 
+    pub(crate) fn too_slow(time: std::time::Duration) -> Self {
+        let detail = format!("the body did not arrive within {} s", time.as_secs());
+        let help = "send the whole body at once";
+        Self::new(StatusCode::REQUEST_TIMEOUT, "too_slow", "The body took too long", detail, help)
+    }
+
     pub(crate) fn wrong_media(wanted: &str) -> Self {
         let help = format!("send Content-Type: {wanted}");
         let detail = "the body has another media type than this path takes";

@@ -17,7 +17,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix;
 use tokio::sync::{Semaphore, watch};
 
-use crate::access::{Doorman, KeyError, Keyring, Names, Refusals};
+use crate::access::{Doorman, KeyError, Keyring, Names, Refusals, Shares};
 use crate::address::Address;
 use crate::app::{App, Shared};
 use crate::deaths::{self, Deaths};
@@ -166,6 +166,7 @@ impl Server {
             trends: Trends::default(),
             keys,
             doorman: Doorman::new(Names::of(address, &config.host_names), config.rate),
+            shares: Shares::new(),
             refusals: Refusals::default(),
             traces,
             runner: config.runner,

@@ -37,12 +37,20 @@ impl Host {
 
     /// Starts it as a process that ignores a signal.
     pub(crate) fn start_without_signal(signal: &str) -> Self {
+        Self::start_by(&format!("trap '' {signal}"))
+    }
+
+    /// Starts it as a process that may have so many files open.
+    pub(crate) fn start_with_files(files: u32) -> Self {
+        Self::start_by(&format!("ulimit -n {files}"))
+    }
+
+    /// Starts it by a shell that does something to itself before.
+    fn start_by(before: &str) -> Self {
         let dir = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
         let store = dir.path().join("store/s.db");
         let mut command = Command::new("sh");
-        command
-            .args(["-c", &format!("trap '' {signal}; exec \"$0\" \"$@\"")])
-            .arg(env!("CARGO_BIN_EXE_callboard"));
+        command.args(["-c", &format!("{before}; exec \"$0\" \"$@\"")]).arg(env!("CARGO_BIN_EXE_callboard"));
         command.arg("--store").arg(&store).args([
             "serve",
             "--json",

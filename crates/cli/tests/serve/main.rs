@@ -7,6 +7,7 @@ mod commands;
 mod deaths;
 mod faults;
 mod feed;
+mod floods;
 mod host;
 mod looks;
 mod schema;

@@ -6,6 +6,7 @@
 
 use std::time::Instant;
 
+use axum::body::HttpBody;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
@@ -13,14 +14,17 @@ use axum::response::{Html, IntoResponse, Response};
 use callboard_engine::mutant;
 use callboard_kernel::{EntityId, Moment};
 use callboard_lifecycle::Kind;
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::keyring::{Principal, Scope};
 use super::refusals::Refused;
 use super::seal::COOKIE_LIFE_S;
+use super::shares::Held;
 use super::table::{Needs, needs};
 use crate::app::{App, Shared, ask};
 use crate::problem::Problem;
 use crate::query::Query;
+use crate::routes::{BODY_TIME, SAID_MAX, whole};
 use crate::taken_in::TakenIn;
 use crate::traces::of_request;
 
@@ -39,17 +43,18 @@ pub(crate) async fn gate(State(app): State<Shared>, request: Request, next: Next
     let traced = app.traces.clone().map(|traces| (traces, Traced::of(&request, app.now())));
     let path = request.uri().path().to_owned();
     let asked = recognise(&app, &request);
-    let admitted = admit(&app, asked, &path).await;
+    let admitted = admit(&app, asked, &path, &mut request).await;
     if let Err((why, _)) = &admitted {
         let pattern = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
         why.iter().for_each(|why| app.refusals.note(*why, request.method().as_str(), pattern));
     }
     let answer = match admitted {
-        Ok(principal) => {
-            if let Some(principal) = principal {
-                request.extensions_mut().insert(principal);
-            }
-            next.run(request).await
+        Ok(None) => next.run(request).await,
+        Ok(Some(Admitted { principal, held, turn })) => {
+            request.extensions_mut().insert(principal);
+            let answer = next.run(request).await;
+            drop(turn);
+            answer.map(|body| held.until_taken(body))
         }
         Err((_, problem)) => problem.into_response(),
     };
@@ -78,18 +83,36 @@ impl Traced {
     }
 }
 
+/// Who was let in, with what counts until they are answered.
+struct Admitted {
+    principal: Principal,
+    held: Held,
+    /// The turn of an agent, until its answer is made.
+    turn: Option<OwnedSemaphorePermit>,
+}
+
 /// Who asks and may, if the path needs to know.
 async fn admit(
     app: &Shared,
     asked: Result<Option<(Principal, Needs)>, Turned>,
     path: &str,
-) -> Result<Option<Principal>, Turned> {
+    request: &mut Request,
+) -> Result<Option<Admitted>, Turned> {
     let Some((principal, needed)) = asked? else { return Ok(None) };
+    let rated = |problem| (Some(Refused::Rate), problem);
+    let held = app.shares.request(&principal, Instant::now()).map_err(rated)?;
+    if matches!(principal.scope, Scope::Agent(_)) && !request.body().is_end_stream() {
+        // Whoever sends slowly does not have the turn of somebody else meanwhile.
+        let body = std::mem::take(request.body_mut());
+        *request.body_mut() =
+            whole(body, SAID_MAX, BODY_TIME).await.map_err(|problem| (None, problem))?.into();
+    }
+    let turn = app.shares.turn(&principal).await;
     if let Scope::Agent(run) = principal.scope {
         lives(app, run).await.map_err(|problem| (Some(Refused::Token), problem))?;
     }
     permit(&principal, needed, path).map_err(|problem| (Some(Refused::Scope), problem))?;
-    Ok(Some(principal))
+    Ok(Some(Admitted { principal, held, turn }))
 }
 
 /// Who asks for what, if the path needs to know.

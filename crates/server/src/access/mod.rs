@@ -9,6 +9,7 @@ mod keyring;
 mod rate;
 mod refusals;
 mod seal;
+mod shares;
 mod table;
 
 pub(crate) use doorman::Doorman;
@@ -17,6 +18,7 @@ pub(crate) use gate::{gate, login};
 pub(crate) use keyring::Principal;
 pub use keyring::{IssuedToken, KeyError, Keyring, Scope};
 pub(crate) use refusals::{Refusals, Refused};
+pub(crate) use shares::{Held, Shares};
 #[cfg(test)]
 pub(crate) use table::rows;
 pub(crate) use table::{Needs, needs};

@@ -16,9 +16,50 @@ pub(crate) struct Rate {
     buckets: Mutex<HashMap<[u8; 32], Bucket>>,
 }
 
-struct Bucket {
+/// A bucket that fills again steadily.
+pub(crate) struct Bucket {
     left: f64,
     at: Instant,
+}
+
+impl Bucket {
+    /// One that nobody took from.
+    pub(crate) const fn full(burst: f64, now: Instant) -> Self {
+        Self { left: burst, at: now }
+    }
+
+    /// Takes so much; or how long to wait until it is there.
+    pub(crate) fn take(
+        &mut self,
+        amount: f64,
+        burst: f64,
+        a_second: f64,
+        now: Instant,
+    ) -> Result<(), Duration> {
+        self.fill(burst, a_second, now);
+        if self.left < amount {
+            return Err(Duration::from_secs_f64((amount - self.left) / a_second));
+        }
+        self.left -= amount;
+        Ok(())
+    }
+
+    /// Takes so much although it may not be there.
+    pub(crate) fn owe(&mut self, amount: f64, burst: f64, a_second: f64, now: Instant) {
+        self.fill(burst, a_second, now);
+        self.left -= amount;
+    }
+
+    /// How long to wait until nothing is owed.
+    pub(crate) fn wait(&mut self, burst: f64, a_second: f64, now: Instant) -> Result<(), Duration> {
+        self.take(0.0, burst, a_second, now)
+    }
+
+    fn fill(&mut self, burst: f64, a_second: f64, now: Instant) {
+        let since = now.saturating_duration_since(self.at).as_secs_f64();
+        self.left = (self.left + since * a_second).min(burst);
+        self.at = self.at.max(now);
+    }
 }
 
 impl Rate {
@@ -36,15 +77,8 @@ impl Rate {
         if buckets.len() >= BUCKETS_MAX {
             buckets.retain(|_, bucket| now.duration_since(bucket.at) < Duration::from_secs(1));
         }
-        let bucket = buckets.entry(whose).or_insert(Bucket { left: self.a_second, at: now });
-        let since = now.saturating_duration_since(bucket.at).as_secs_f64();
-        bucket.left = (bucket.left + since * self.a_second).min(self.a_second);
-        bucket.at = now;
-        if bucket.left < 1.0 {
-            return Err(Duration::from_secs_f64((1.0 - bucket.left) / self.a_second));
-        }
-        bucket.left -= 1.0;
-        Ok(())
+        let bucket = buckets.entry(whose).or_insert(Bucket::full(self.a_second, now));
+        bucket.take(1.0, self.a_second, self.a_second, now)
     }
 }
 

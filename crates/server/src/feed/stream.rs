@@ -18,12 +18,14 @@ use uuid::Uuid;
 use super::frames::{Frames, Mark, Taken};
 use super::looks::{Look, missed};
 use super::ring::Next;
+use crate::access::Held;
 use crate::app::{App, Shared};
 
 /// How often a silent stream says that it is there.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// Records read at once from the ledger.
-const PAGE: usize = 500;
+/// Records read at once from the ledger. A record may be as large as what an agent may say at once, and each stream that is
+/// behind holds one page.
+const PAGE: usize = 100;
 
 /// Which records somebody listens to.
 #[derive(Clone, Debug, Default)]
@@ -90,8 +92,11 @@ struct Listener {
     /// Looks that held when it began to listen.
     standing: Vec<Arc<Look>>,
     stopping: watch::Receiver<bool>,
-    _permit: OwnedSemaphorePermit,
+    _held: Permits,
 }
+
+/// What a stream counts against until it ends: the bound of the server, and that of its token.
+pub(crate) type Permits = (OwnedSemaphorePermit, Held);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
@@ -107,13 +112,13 @@ pub(crate) fn stream(
     app: Shared,
     choice: Choice,
     start: Start,
-    permit: OwnedSemaphorePermit,
+    held: Permits,
 ) -> impl Stream<Item = Result<Bytes, Infallible>> {
     let after = start.after;
     let (news, stopping) = (app.feed.news.clone(), app.stopping.clone());
     let (stage, (standing, looks)) = (Stage::Greeting, app.feed.looks.listen());
     let listener =
-        Listener { app, choice, start, after, stage, news, looks, standing, stopping, _permit: permit };
+        Listener { app, choice, start, after, stage, news, looks, standing, stopping, _held: held };
     futures_util::stream::unfold(listener, |mut listener| async move {
         let bytes = listener.next().await?;
         Some((Ok(bytes), listener))

@@ -25,6 +25,8 @@ use crate::query::Query;
 
 /// Bytes of an import at the most.
 const IMPORT_MAX: usize = 64 * 1024 * 1024;
+/// How long they may take to arrive.
+const IMPORT_TIME: Duration = Duration::from_secs(600);
 /// Bytes of an export that wait for the reader.
 const EXPORT_CHUNK: usize = 64 * 1024;
 
@@ -219,7 +221,7 @@ pub(super) async fn import_legacy(State(app): State<Shared>, request: Request) -
     if !media.iter().any(|media| is(request.headers(), media)) {
         return Err(Problem::wrong_media(media[0]));
     }
-    let bytes = whole(request.into_body(), IMPORT_MAX).await?;
+    let bytes = whole(request.into_body(), IMPORT_MAX, IMPORT_TIME).await?;
     let is_legacy = |line: &&[u8]| {
         line.iter().all(u8::is_ascii_whitespace) || line.trim_ascii_start().starts_with(b"{\"legacy\"")
     };

@@ -5,24 +5,23 @@
 //! directory, where tokens and `.env` files lie too; for a caller they do not exist. Deliberately absent: listing a
 //! directory.
 
-use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
 use std::path::{Path as FilePath, PathBuf};
+use std::sync::Arc;
 
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, header};
 use axum::response::Response;
 use callboard_engine::delivery::{Opened, Root};
 use callboard_engine::{Artifacts, Sight, evaluate};
 use callboard_kernel::Value;
 
 use super::entities::id_of;
-use super::range::{Part, download, mark_partial, part};
+use super::range::{Source, give_out};
 use crate::app::{Answer, Shared, ask};
 use crate::problem::Problem;
 use crate::query::Query;
 
-/// Bytes read at once.
-const CHUNK: usize = 64 * 1024;
 /// The longest path that is looked at.
 const PATH_MAX: usize = 4096;
 
@@ -81,7 +80,15 @@ pub(super) async fn file(
         Ok((open(&dir, &path)?, path))
     })
     .await?;
-    give_out(opened, &name, range.as_deref())
+    let Opened { file, stamp } = opened;
+    let name = name.rsplit('/').next().unwrap_or("artifact");
+    let source: Source = Arc::new(move |place, count| {
+        let mut chunk = vec![0; count];
+        let count = file.read_at(&mut chunk, place)?;
+        chunk.truncate(count);
+        Ok(chunk)
+    });
+    give_out(source, stamp.bytes, range.as_deref(), name)
 }
 
 /// Is the file one of those that the verification found?
@@ -113,46 +120,4 @@ fn open(dir: &FilePath, path: &str) -> Result<Opened, Problem> {
 fn no_file(path: &str) -> Problem {
     let detail = format!("the run delivered no file {path:?}");
     Problem::not_found(detail, "the verification of the run names the files that were found")
-}
-
-fn give_out(opened: Opened, name: &str, range: Option<&str>) -> Result<Response, Problem> {
-    let Opened { mut file, stamp } = opened;
-    let total = stamp.bytes;
-    let Part { first, end, is_partial } = part(range, total)?;
-    file.seek(SeekFrom::Start(first)).map_err(|error| Problem::unavailable(error.to_string()))?;
-    let left = end - first;
-    let chunks = futures_util::stream::unfold((file, left), |(mut file, left)| async move {
-        if left == 0 {
-            return None;
-        }
-        let read = tokio::task::spawn_blocking(move || {
-            let mut chunk = vec![0; CHUNK.min(usize::try_from(left).unwrap_or(CHUNK))];
-            let count = file.read(&mut chunk)?;
-            chunk.truncate(count);
-            Ok::<_, std::io::Error>((file, chunk))
-        });
-        match read.await {
-            Ok(Ok((_, chunk))) if chunk.is_empty() => None,
-            Ok(Ok((file, chunk))) => {
-                let left = left - chunk.len() as u64;
-                Some((Ok(bytes::Bytes::from(chunk)), (file, left)))
-            }
-            // The file cannot be read on: the connection is broken off, so that nobody takes a part for the whole.
-            Ok(Err(error)) => Some((Err(error), (empty()?, 0))),
-            Err(_) => None,
-        }
-    });
-    let name = name.rsplit('/').next().unwrap_or("artifact");
-    let mut response = download(axum::body::Body::from_stream(chunks), name);
-    response.headers_mut().insert(header::CONTENT_LENGTH, left.into());
-    if is_partial {
-        mark_partial(&mut response, first, end, total);
-        *response.status_mut() = StatusCode::PARTIAL_CONTENT;
-    }
-    Ok(response)
-}
-
-/// A file with nothing in it, to stand in the place of one that failed.
-fn empty() -> Option<std::fs::File> {
-    std::fs::File::open("/dev/null").ok()
 }

@@ -3,6 +3,8 @@
 //! Invariant: a body is JSON of at most a mebibyte and has no field that is not known. Deliberately absent: forms, which
 //! another site could send.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
@@ -11,12 +13,17 @@ use bytes::Bytes;
 use callboard_engine::mutant;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::time::timeout;
 
 use crate::access::Principal;
 use crate::problem::Problem;
 
 /// Bytes of a body at the most.
 const BODY_MAX: usize = 1024 * 1024;
+/// Bytes of what an agent says at once, at the most: it may say it often, and the log keeps it for ever.
+pub(crate) const SAID_MAX: usize = 16 * 1024;
+/// How long a body may take to arrive.
+pub(crate) const BODY_TIME: Duration = Duration::from_secs(10);
 /// Bytes of an idempotency key at the most, as the kernel has it.
 const KEY_MAX: usize = 256;
 
@@ -28,7 +35,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
         let is_json = is(request.headers(), "application/json");
-        let bytes = whole(request.into_body(), BODY_MAX).await?;
+        let bytes = whole(request.into_body(), BODY_MAX, BODY_TIME).await?;
         if !is_json && !bytes.is_empty() {
             return Err(Problem::wrong_media("application/json"));
         }
@@ -43,9 +50,12 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     }
 }
 
-/// The whole body, if it is not too large.
-pub(crate) async fn whole(body: Body, limit: usize) -> Result<Bytes, Problem> {
-    axum::body::to_bytes(body, limit).await.map_err(|_| Problem::too_large(limit))
+/// The whole body, if it is not too large and arrives in time.
+pub(crate) async fn whole(body: Body, limit: usize, time: Duration) -> Result<Bytes, Problem> {
+    match timeout(time, axum::body::to_bytes(body, limit)).await {
+        Ok(read) => read.map_err(|_| Problem::too_large(limit)),
+        Err(_) => Err(Problem::too_slow(time)),
+    }
 }
 
 /// Does the body have this media type?

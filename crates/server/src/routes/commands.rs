@@ -3,6 +3,8 @@
 //! Invariant: the kernel decides, with who asks as the actor. The same key with the same body is the same command: it is
 //! recorded once, and every repetition gets the record that was made. Deliberately absent: starting runs (`runs`).
 
+use std::time::Instant;
+
 use axum::Extension;
 use axum::extract::{Path, State};
 use callboard_engine::{
@@ -16,15 +18,13 @@ use callboard_lifecycle::{ActorClass, Kind, Lifecycle, ReasonCode, Trigger, reas
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::body::{Json, Key, Recorded};
+use super::body::{Json, Key, Recorded, SAID_MAX};
 use super::entities::id_of;
 use crate::access::{Principal, Scope};
 use crate::app::{Answer, App, Shared, ask};
 use crate::problem::Problem;
 
 const NOTE: ReasonCode = ReasonCode::of("system.operator.note");
-/// Bytes of what is said at once, at the most: an agent may say it often, and the log keeps it for ever.
-const SAID_MAX: usize = 16 * 1024;
 /// The longest time something is put off for.
 const SNOOZE_MAX_S: f64 = 366.0 * 24.0 * 3600.0;
 
@@ -368,6 +368,7 @@ pub(super) async fn note(
     if body.text.trim().is_empty() {
         return Err(Problem::bad_request("the note is empty", "write what is to be remembered"));
     }
+    app.shares.record(&who, bytes.len(), Instant::now())?;
     let asked = Ask::new(&app, &who, "note", &id, key, &bytes)?;
     // What a program says of itself is no person's word: it is kept as what was said, not as a reason.
     let order = match who.scope {
@@ -409,6 +410,7 @@ pub(super) async fn heartbeat(
     if bytes.len() > SAID_MAX {
         return Err(Problem::too_large(SAID_MAX));
     }
+    app.shares.record(&who, bytes.len(), Instant::now())?;
     let asked = Ask::new(&app, &who, "heartbeat", &id, key, &bytes)?;
     let now = app.now();
     let mut data = Facts::none().with("heartbeat_at", now.to_string());

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, header};
@@ -14,6 +15,7 @@ use callboard_kernel::{Channel, EntityId};
 use callboard_lifecycle::{Kind, Words};
 
 use super::entities::id_of;
+use crate::access::Principal;
 use crate::app::{Shared, ask};
 use crate::feed::{Choice, Start, stream};
 use crate::problem::Problem;
@@ -38,6 +40,7 @@ use crate::query::Query;
 )]
 pub(super) async fn all(
     State(app): State<Shared>,
+    Extension(who): Extension<Principal>,
     headers: HeaderMap,
     query: Query,
 ) -> Result<Response, Problem> {
@@ -67,7 +70,7 @@ pub(super) async fn all(
         reset: named.is_some_and(|named| named > head),
         ended_at: None,
     };
-    open(app, choice, start)
+    open(app, &who, choice, start)
 }
 
 /// The records of one entity as they are written, then `done` when it has ended.
@@ -82,6 +85,7 @@ pub(super) async fn all(
 )]
 pub(super) async fn of_entity(
     State(app): State<Shared>,
+    Extension(who): Extension<Principal>,
     Path(id): Path<String>,
     headers: HeaderMap,
     query: Query,
@@ -97,7 +101,7 @@ pub(super) async fn of_entity(
     };
     // Of one that has ended everything is sent, also what was said about it later.
     let until_end = start.ended_at.is_none();
-    open(app, Choice { entity: Some(id), until_end, ..Choice::default() }, start)
+    open(app, &who, Choice { entity: Some(id), until_end, ..Choice::default() }, start)
 }
 
 /// The last record that was seen.
@@ -116,13 +120,14 @@ fn place(headers: &HeaderMap, query: &Query) -> Result<Option<u64>, Problem> {
     })
 }
 
-fn open(app: Shared, choice: Choice, start: Start) -> Result<Response, Problem> {
+fn open(app: Shared, who: &Principal, choice: Choice, start: Start) -> Result<Response, Problem> {
+    let held = app.shares.stream(who)?;
     let permit = Arc::clone(&app.streams)
         .try_acquire_owned()
         .map_err(|_| Problem::too_many("as many streams are open as this server allows", 5))?;
     // While somebody listens, what time alone changes is told too.
     app.deaths.bell.ring();
-    let body = Body::from_stream(stream(app, choice, start, permit));
+    let body = Body::from_stream(stream(app, choice, start, (permit, held)));
     let headers = [
         (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-store"),

@@ -19,6 +19,7 @@ mod reference;
 mod runs;
 pub(crate) mod shapes;
 
+pub(crate) use body::{BODY_TIME, SAID_MAX, whole};
 pub(crate) use declared::api;
 pub(crate) use health::{livez, metrics, readyz};
 pub(crate) use overview::{Calm, Latest, look};

@@ -4,18 +4,19 @@
 //! it is asked for, and what is no text is replaced visibly. Deliberately absent: changing or removing output.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::{HeaderMap, header};
+use axum::response::Response;
 use callboard_engine::Stream;
-use callboard_engine::output::{Log, Piece, What};
+use callboard_engine::output::{Log, Piece, What, Whole};
 use callboard_kernel::{EntityId, Moment, Value};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::entities::id_of;
-use super::range::{Part, part};
+use super::range::{Source, give_out};
 use crate::app::{Answer, App, Shared, ask};
 use crate::problem::Problem;
 use crate::query::Query;
@@ -157,27 +158,15 @@ pub(super) async fn raw(
     };
     let id = id_of(&id)?;
     let range = headers.get(header::RANGE).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    ask(&app, move |app| {
-        let mut bytes = Vec::new();
-        if let Some(log) = log(app, id)? {
-            for piece in log.read(0) {
-                if let What::Bytes(stream, more) = piece.map_err(|error| unreadable(&error))?.what
-                    && stream == wanted
-                {
-                    bytes.extend_from_slice(&more);
-                }
-            }
-        }
-        let total = bytes.len() as u64;
-        let Part { first, end, is_partial } = part(range.as_deref(), total)?;
-        bytes.truncate(usize::try_from(end).unwrap_or(usize::MAX));
-        bytes.drain(..usize::try_from(first).unwrap_or(0));
-        let mut response = super::range::download(bytes, &format!("{id}.{}", name(wanted)));
-        if is_partial {
-            super::range::mark_partial(&mut response, first, end, total);
-            *response.status_mut() = StatusCode::PARTIAL_CONTENT;
-        }
-        Ok(response.into_response())
+    let whole = ask(&app, move |app| {
+        let log = log(app, id)?;
+        log.map(|log| log.whole(wanted)).transpose().map_err(|error| unreadable(&error))
     })
-    .await
+    .await?;
+    let total = whole.as_ref().map_or(0, Whole::length);
+    let source: Source = Arc::new(move |place, count| match &whole {
+        Some(whole) => whole.read_at(place, count),
+        None => Ok(Vec::new()),
+    });
+    give_out(source, total, range.as_deref(), &format!("{id}.{}", name(wanted)))
 }

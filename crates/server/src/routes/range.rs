@@ -1,25 +1,29 @@
 //! Ranges of bytes, and downloads that no browser renders.
 //!
-//! Invariant: whatever is in a file, it arrives as a download of bytes, in a sandbox, under no other type. Deliberately
-//! absent: several ranges in one answer; the whole is given then, as the standard allows.
+//! Invariant: whatever is in a file, it arrives as a download of bytes, in a sandbox, under no other type; only what is asked for
+//! is read, a chunk at a time. Deliberately absent: several ranges in one answer; the whole is given then, as the standard allows.
+
+use std::io;
+use std::sync::Arc;
 
 use axum::body::Body;
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 
 use crate::problem::Problem;
 
 /// A part of something.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Part {
-    pub(super) first: u64,
+struct Part {
+    first: u64,
     /// Behind the last byte.
-    pub(super) end: u64,
-    pub(super) is_partial: bool,
+    end: u64,
+    is_partial: bool,
 }
 
 /// The part that a `Range` header names.
-pub(super) fn part(range: Option<&str>, total: u64) -> Result<Part, Problem> {
+fn part(range: Option<&str>, total: u64) -> Result<Part, Problem> {
     let whole = Part { first: 0, end: total, is_partial: false };
     let Some(spec) = range.and_then(|range| range.strip_prefix("bytes=")) else { return Ok(whole) };
     let Some((first, last)) = spec.split_once('-') else { return Ok(whole) };
@@ -37,8 +41,49 @@ pub(super) fn part(range: Option<&str>, total: u64) -> Result<Part, Problem> {
     Ok(Part { first, end, is_partial: true })
 }
 
+/// Reads so many bytes from a place on, or fewer; none at the end.
+pub(super) type Source = Arc<dyn Fn(u64, usize) -> io::Result<Vec<u8>> + Send + Sync>;
+
+/// Bytes read at once.
+const CHUNK: u64 = 64 * 1024;
+
+/// A part of a source as a download, read while it is sent: what costs memory is one chunk.
+pub(super) fn give_out(
+    source: Source,
+    total: u64,
+    range: Option<&str>,
+    name: &str,
+) -> Result<Response, Problem> {
+    let Part { first, end, is_partial } = part(range, total)?;
+    let chunks = futures_util::stream::unfold((source, first), move |(source, place)| async move {
+        if place >= end {
+            return None;
+        }
+        let count = usize::try_from((end - place).min(CHUNK)).unwrap_or_default();
+        let (reader, here) = (Arc::clone(&source), place);
+        let read = tokio::task::spawn_blocking(move || reader(here, count)).await;
+        match read {
+            Ok(Ok(chunk)) if chunk.is_empty() => None,
+            Ok(Ok(chunk)) => {
+                let next = place + chunk.len() as u64;
+                Some((Ok(Bytes::from(chunk)), (source, next)))
+            }
+            // It cannot be read on: the connection is broken off, so that nobody takes a part for the whole.
+            Ok(Err(error)) => Some((Err(error), (source, end))),
+            Err(_) => None,
+        }
+    });
+    let mut response = download(Body::from_stream(chunks), name);
+    response.headers_mut().insert(header::CONTENT_LENGTH, (end - first).into());
+    if is_partial {
+        mark_partial(&mut response, first, end, total);
+        *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+    }
+    Ok(response)
+}
+
 /// Bytes as a download.
-pub(super) fn download(body: impl Into<Body>, name: &str) -> Response {
+fn download(body: impl Into<Body>, name: &str) -> Response {
     let plain: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' }).collect();
     let mut response = body.into().into_response();
@@ -56,7 +101,7 @@ pub(super) fn download(body: impl Into<Body>, name: &str) -> Response {
 }
 
 /// Says which part it is.
-pub(super) fn mark_partial(response: &mut Response, first: u64, end: u64, total: u64) {
+fn mark_partial(response: &mut Response, first: u64, end: u64, total: u64) {
     if let Ok(value) = HeaderValue::try_from(format!("bytes {first}-{}/{total}", end - 1)) {
         response.headers_mut().insert(header::CONTENT_RANGE, value);
     }

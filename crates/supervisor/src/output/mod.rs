@@ -17,7 +17,9 @@ mod pass;
 mod reader;
 mod screen;
 mod spill;
+mod whole;
 
 pub(crate) use keep::prepare;
 pub(crate) use outlets::Outlets;
 pub use reader::{Log, Piece, Pieces, What};
+pub use whole::Whole;

@@ -56,6 +56,10 @@ impl Log {
         Ok(Self { dir })
     }
 
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     /// Everything from an offset on.
     #[must_use]
     pub fn read(&self, from: u64) -> Pieces {
@@ -79,7 +83,7 @@ impl Log {
 }
 
 /// Opens a file of the log. The run can write beside it, so a link is not followed and a pipe is not waited for.
-fn open(path: &Path) -> io::Result<File> {
+pub(super) fn open(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
     let flags = i32::try_from(flags).unwrap_or_default();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
@@ -301,7 +305,7 @@ fn read_whole(file: &File, buffer: &mut [u8], at: u64) -> io::Result<bool> {
 }
 
 /// The segments that are there, oldest first.
-fn numbers(dir: &Path) -> io::Result<Vec<u64>> {
+pub(super) fn numbers(dir: &Path) -> io::Result<Vec<u64>> {
     let mut numbers = Vec::new();
     for entry in std::fs::read_dir(dir)? {
         numbers.extend(entry?.file_name().to_str().and_then(number_of));

@@ -105,6 +105,31 @@ fn b18_a_quota_keeps_the_beginning_and_the_end() {
 }
 
 #[test]
+fn one_stream_is_read_from_any_place_without_what_is_before_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let dir = directory.path().join("run");
+    let script =
+        "for n in 1 2 3 4 5 6 7 8; do head -c 3000 /dev/zero | tr '\\0' $n; printf e >&2; sleep 0.02; done";
+    run(kept(sh("whole", script), &dir, 16 * 1024));
+    let log = Log::open(&dir).unwrap();
+    let whole = log.whole(Stream::Stdout).unwrap();
+    let expected = bytes_of(&pieces(&log, 0), Stream::Stdout);
+    assert_eq!(whole.length(), expected.len() as u64);
+    let mut place = 0;
+    while place < expected.len() {
+        let read = whole.read_at(place as u64, 1000).unwrap();
+        assert_eq!(read, expected[place..place + read.len()]);
+        assert!((1..=1000).contains(&read.len()));
+        place += read.len();
+    }
+    assert_eq!(whole.read_at(whole.length(), 1).unwrap(), b"");
+    assert_eq!(
+        log.whole(Stream::Stderr).unwrap().length(),
+        bytes_of(&pieces(&log, 0), Stream::Stderr).len() as u64
+    );
+}
+
+#[test]
 fn a_reader_follows_a_writer_through_rotation() {
     let directory = tempfile::tempdir().unwrap();
     let dir = directory.path().to_owned();
