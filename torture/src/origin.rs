@@ -173,7 +173,9 @@ fn matrix(service: &Service, run: &str, says: &[String], tally: &mut Tally) -> R
 
 /// A browser that is logged in is led to a page under a name that leads to this host.
 fn rebind(browser: &Browser, scene: &Scene, service: &Service, path: &str, tally: &mut Tally) -> Result<()> {
-    let right = format!("http://{}/api/v1/counts", service.address);
+    // The cookie is for the name of the page alone.
+    let (page, _) = service.login.split_once("/login").context("no link")?;
+    let right = format!("{page}/api/v1/counts");
     let profile = scene.path().join("profile");
     let entered = browser.page(&profile, &service.login)?;
     let counts = browser.page(&profile, &right)?;

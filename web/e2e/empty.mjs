@@ -25,11 +25,11 @@ test("a fleet without anybody says how to start one, and a wrong address where t
 test("a browser that is not signed in is told how, and the link leads to this server", async (t) => {
   const page = await newPage(t);
   await page.context().clearCookies();
-  await page.goto(server.url);
+  await page.goto(server.page);
   await page.getByRole("heading", { name: "This browser is not signed in" }).waitFor();
   await page.getByText("callboard token link").waitFor();
   const link = await server.say("token", "link");
-  assert.ok(link.startsWith(`${server.url}/login?once=`), link);
+  assert.ok(link.startsWith(`${server.page}/login?once=`), link);
   await page.goto(link);
   await page.waitForSelector("[data-feed=live]");
 });

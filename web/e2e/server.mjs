@@ -29,6 +29,8 @@ function within(ms, what, promise) {
 export class Server {
   /** Where it answers, such as http://127.0.0.1:34567; the same after every restart. */
   url = "";
+  /** Where its page is, such as http://callboard-1a2b3c4d.localhost:34567. */
+  page = "";
   /** Where runs may work. */
   cwd;
   #root;
@@ -80,8 +82,9 @@ export class Server {
       child.once("error", fail);
       child.once("exit", (code) => fail(new Error(`the server ended with ${code}: ${this.#said}`)));
     });
-    const { url, login } = JSON.parse(await within(READY_MS, "the start of the server", first));
+    const { url, page, login } = JSON.parse(await within(READY_MS, "the start of the server", first));
     this.url = new URL(url).origin;
+    this.page = new URL(page).origin;
     return login;
   }
 

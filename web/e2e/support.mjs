@@ -36,7 +36,7 @@ export async function open() {
 async function newContext(options) {
   const context = await browser.newContext(options);
   if (PAGE) {
-    const isPage = (url) => url.origin === server.url && !/^\/(api|login)\b/.test(url.pathname);
+    const isPage = (url) => url.origin === server.page && !/^\/(api|login)\b/.test(url.pathname);
     await context.route(isPage, (route) => {
       const { pathname } = new URL(route.request().url());
       const path = join(PAGE, /\.\w+$/.test(pathname) ? pathname : "index.html");
@@ -68,7 +68,7 @@ export async function newPage(t, { width = 1280, height = 800, theme = "light" }
 }
 
 export async function visit(page, path) {
-  await page.goto(server.url + path);
+  await page.goto(server.page + path);
   await page.waitForSelector("[data-feed=live]");
 }
 

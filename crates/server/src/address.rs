@@ -1,4 +1,4 @@
-//! Where the server of a store listens, left beside the store for the command line to find.
+//! Where the server of a store listens and which start of it that is, left beside the store for the command line to find.
 //!
 //! Invariant: only the user can read it, and a graceful stop removes it, unless another server has taken its place. One that
 //! was killed leaves it, and the next server writes over it. Deliberately absent: asking whether anybody is there.
@@ -15,7 +15,16 @@ const FILE: &str = "serve.address";
 
 /// The address of the server that was last started on a store, if it has not stopped since.
 pub fn address_in(state_dir: &Path) -> Option<SocketAddr> {
-    fs::read_to_string(state_dir.join(FILE)).ok()?.trim().parse().ok()
+    read(state_dir, 0)?.parse().ok()
+}
+
+/// Which start of the server that was, for the codes that it takes.
+pub fn start_in(state_dir: &Path) -> Option<String> {
+    read(state_dir, 1)
+}
+
+fn read(state_dir: &Path, line: usize) -> Option<String> {
+    fs::read_to_string(state_dir.join(FILE)).ok()?.lines().nth(line).map(str::to_owned)
 }
 
 /// The address as it was left; taken away when it is dropped.
@@ -26,9 +35,9 @@ pub(crate) struct Address {
 
 impl Address {
     /// Leaves it.
-    pub(crate) fn leave(dir: &Path, address: SocketAddr) -> Result<Self, KeyError> {
+    pub(crate) fn leave(dir: &Path, address: SocketAddr, start: &str) -> Result<Self, KeyError> {
         let path = dir.join(FILE);
-        keep_private(&path, format!("{address}\n").as_bytes())
+        keep_private(&path, format!("{address}\n{start}\n").as_bytes())
             .map_err(|source| KeyError::File { path, source })?;
         Ok(Self { dir: dir.to_owned(), address })
     }
@@ -55,11 +64,11 @@ mod tests {
         let (one, two): (SocketAddr, SocketAddr) =
             ("127.0.0.1:4001".parse().expect("it is one"), "[::1]:4002".parse().expect("it is one"));
         assert_eq!(address_in(&dir), None);
-        let first = Address::leave(&dir, one).expect("the directory is ours");
-        assert_eq!(address_in(&dir), Some(one));
+        let first = Address::leave(&dir, one, "a").expect("the directory is ours");
+        assert_eq!((address_in(&dir), start_in(&dir).as_deref()), (Some(one), Some("a")));
         let mode = fs::metadata(dir.join(FILE)).expect("it was written").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        let second = Address::leave(&dir, two).expect("the directory is ours");
+        let second = Address::leave(&dir, two, "b").expect("the directory is ours");
         drop(first);
         assert_eq!(address_in(&dir), Some(two));
         drop(second);

@@ -25,7 +25,7 @@ mod traces;
 mod trends;
 
 pub use access::{IssuedToken, KeyError, Keyring, Scope};
-pub use address::address_in;
+pub use address::{address_in, start_in};
 pub use deaths::watchable;
 pub use router::document;
 pub use runner::{NotStarted, RunRequest, Runner};

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use callboard_engine::{Clock, Host, Reaper};
 use callboard_ledger::{Ledger, ReadError};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix;
 use tokio::sync::{Semaphore, watch};
@@ -35,6 +35,8 @@ use crate::trends::Trends;
 const WORKERS: usize = 2;
 /// Threads that may wait for the store.
 const WAITING_MAX: usize = 16;
+/// Connections that may come before they are accepted; the kernel may allow fewer.
+const BACKLOG: u32 = 4096;
 /// How often leftovers of dead supervisors are looked for.
 const SWEEP: Duration = Duration::from_secs(600);
 /// Threads that only wait need little.
@@ -142,11 +144,13 @@ impl Server {
             .enable_all()
             .build()
             .map_err(ServeError::Threads)?;
-        let bound = runtime.block_on(TcpListener::bind(wanted));
+        let bound = runtime.block_on(async { listen_on(wanted) });
         let listener = bound.map_err(|source| ServeError::Listen(wanted, source))?;
         let address = listener.local_addr().map_err(|source| ServeError::Listen(wanted, source))?;
         let signals = runtime.block_on(async { stop_signals() });
-        let left = Address::leave(&config.state_dir, address)?;
+        let start = Keyring::new_start()?;
+        let left = Address::leave(&config.state_dir, address, &start)?;
+        let names = Names::of(address, &keys.page_name(), &config.host_names);
         let (stop, stopping) = watch::channel(false);
         let deaths = Arc::new(Deaths::new().map_err(ServeError::Threads)?);
         let (feed, follower) = feed::follow(&config.ledger, Arc::clone(&deaths), stopping.clone())?;
@@ -165,7 +169,7 @@ impl Server {
             deaths,
             trends: Trends::default(),
             keys,
-            doorman: Doorman::new(Names::of(address, &config.host_names), config.rate),
+            doorman: Doorman::new(names, start, config.rate),
             shares: Shares::new(),
             refusals: Refusals::default(),
             traces,
@@ -191,14 +195,24 @@ impl Server {
         self.address
     }
 
-    /// The address of the page.
+    /// The address for programs.
     pub fn url(&self) -> String {
-        page(self.address)
+        let port = self.address.port();
+        match self.address.ip() {
+            ip if ip.is_unspecified() => format!("http://127.0.0.1:{port}/"),
+            _ => format!("http://{}/", self.address),
+        }
+    }
+
+    /// The address of the page.
+    pub fn page(&self) -> String {
+        page(self.address, &self.app.keys.page_name())
     }
 
     /// A link that lets a browser in once, within a minute.
     pub fn login(&self) -> Result<String, ServeError> {
-        Ok(format!("{}login?once={}", self.url(), self.app.keys.login_code(self.app.now())?))
+        let code = self.app.keys.login_code(self.app.doorman.start(), self.app.now())?;
+        Ok(format!("{}login?once={code}", self.page()))
     }
 
     /// What stops it from elsewhere.
@@ -221,6 +235,7 @@ impl Server {
             listen::serve(listener, router(Arc::clone(&app)), app.stopping.clone()).await;
         });
         drop(left);
+        drop(app.keys.keep_used());
         app.deaths.bell.ring();
         // Whoever still waits for the store is left behind; nothing that was acknowledged depends on them.
         runtime.shutdown_timeout(Duration::from_secs(1));
@@ -238,13 +253,22 @@ fn read_ahead(app: &App) {
     drop(app.fleet.counts(&app.ledger));
 }
 
-/// The address of the page of a server that listens there.
-pub fn page(address: SocketAddr) -> String {
+/// The address of the page of a server that listens there, for a browser on the same host: under a name of its own, because a
+/// browser sends a cookie to every port of a host.
+pub fn page(address: SocketAddr, own: &str) -> String {
     let port = address.port();
     match address.ip() {
-        ip if ip.is_unspecified() => format!("http://127.0.0.1:{port}/"),
+        ip if ip.is_unspecified() || ip.is_loopback() => format!("http://{own}:{port}/"),
         _ => format!("http://{address}/"),
     }
+}
+
+/// Listens there, with room for many who come at once: who finds no room is heard only a second later.
+fn listen_on(wanted: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if wanted.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    socket.set_reuseaddr(true)?;
+    socket.bind(wanted)?;
+    socket.listen(BACKLOG)
 }
 
 fn stop_signals() -> Option<[unix::Signal; 2]> {
@@ -284,6 +308,8 @@ async fn look_after(app: Shared, every: Duration) {
                 drop(app.sweep(false));
             }
             app.runner.tidy();
+            // A use that cannot be written down is written down with the next one.
+            drop(app.keys.keep_used());
             look(&app);
             memory::give_back();
         });

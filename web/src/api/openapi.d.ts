@@ -947,6 +947,13 @@ export interface components {
             argv: string[];
             /** @description Where it runs: an absolute path. */
             cwd: string;
+            /**
+             * @description Variables of its environment, beside the few that it inherits from the server. They are in no record and are not kept: a
+             *     retry needs them in the environment of the server (serve --env).
+             */
+            env?: {
+                [key: string]: string;
+            };
             /** @description Files it has to produce; with :optional behind one, the run is only partial without it. */
             expect?: string[];
             /**

@@ -4,6 +4,7 @@
 //! Deliberately absent: the story itself.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::sync::Arc;
 
 use callboard_ledger::Ledger;
@@ -82,7 +83,7 @@ fn stay(
                     "A fleet of scripted agents is at work. Look at it once within a minute:\n{link}\n"
                 );
                 drop(screen.print(&(said + &paint(FAINT, "Ctrl-C ends it and removes everything.") + "\n")));
-                open(&link);
+                open(&link, stage.store().parent().unwrap_or(Path::new(".")));
             }
             Err(_) => stopper.stop(),
         }

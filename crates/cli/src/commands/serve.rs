@@ -5,10 +5,12 @@
 
 use std::io::IsTerminal;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use callboard_engine::keep_private;
 use callboard_server::{Config, Server, TraceSettings};
 use clap::Args;
 use serde::Serialize;
@@ -47,7 +49,7 @@ pub(crate) struct ServeArgs {
     /// Open the page in the browser.
     #[arg(long)]
     open: bool,
-    /// Print {"url","login"} once it is ready.
+    /// Print {"url","page","login"} once it is ready.
     #[arg(long)]
     json: bool,
 }
@@ -56,12 +58,17 @@ pub(crate) struct ServeArgs {
 pub(crate) const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7557);
 /// How often the dead are looked for whose end the server was not told.
 pub(crate) const REAP: Duration = Duration::from_secs(10);
+/// The file that a browser is opened with.
+const OPENED: &str = "open.html";
 /// Streams at the most.
 pub(crate) const STREAMS: usize = 2000;
 
 #[derive(Serialize)]
 struct Ready<'a> {
+    /// For programs.
     url: &'a str,
+    /// For browsers.
+    page: &'a str,
     login: &'a str,
 }
 
@@ -97,32 +104,42 @@ impl ServeArgs {
                 .map_err(|error| Error::Serve(error.into()))?,
         })
         .map_err(Error::Serve)?;
-        let (url, login) = (server.url(), server.login().map_err(Error::Serve)?);
+        let (url, page, login) = (server.url(), server.page(), server.login().map_err(Error::Serve)?);
         if !self.listen.ip().is_loopback() {
             tell("other hosts can reach this server, and nothing it sends is encrypted\n");
         }
         if self.json {
-            screen.json_line(&Ready { url: &url, login: &login })?;
+            screen.json_line(&Ready { url: &url, page: &page, login: &login })?;
         } else {
-            screen.print(&format!("Callboard is at {url}\nOpen it once within a minute: {login}\n"))?;
+            screen.print(&format!("Callboard is at {page}\nOpen it once within a minute: {login}\n"))?;
         }
         if self.open {
-            open(&login);
+            open(&login, &store.state_dir()?);
         }
         server.run();
+        if self.open {
+            // Its link opens nothing any more.
+            drop(std::fs::remove_file(store.state_dir()?.join(OPENED)));
+        }
         Ok(Exit::DONE)
     }
 }
 
-/// Opens a page in the browser, where somebody sits in front of one.
+/// Opens a page in the browser, where somebody sits in front of one. The link lets in whoever is first, and everybody can read a
+/// command line; so the browser is given a file that only the user can read, and that leads there.
 #[expect(clippy::disallowed_methods, reason = "the user's browser is no run, and is not waited for")]
-pub(crate) fn open(link: &str) {
-    if !std::io::stderr().is_terminal() {
+pub(crate) fn open(link: &str, dir: &Path) {
+    let file = dir.join(OPENED);
+    // The link has no character that means something else in HTML.
+    let text = format!(
+        "<!doctype html><meta http-equiv=refresh content=\"0; url={link}\"><a href=\"{link}\">Callboard</a>\n"
+    );
+    if !std::io::stderr().is_terminal() || keep_private(&file, text.as_bytes()).is_err() {
         return;
     }
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let mut command = Command::new(program);
-    command.arg(link).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.arg(file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // Without a browser the link is there to be copied.
     drop(command.spawn());
 }

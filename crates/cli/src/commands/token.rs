@@ -8,10 +8,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use callboard_kernel::Moment;
-use callboard_server::{IssuedToken, Keyring, Scope, address_in, page};
+use callboard_server::{IssuedToken, Keyring, Scope, address_in, page, start_in};
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::serve;
 use crate::clock;
 use crate::error::{Error, Exit};
 use crate::ids;
@@ -57,7 +56,7 @@ enum TokenCommand {
     },
     /// Print a link that lets a browser in once, within a minute.
     Link {
-        /// Where the server listens; where the one that was last started on this store does unless given.
+        /// Where the server that was last started on this store is reached; where it listens unless given.
         #[arg(long, value_name = "ADDRESS")]
         listen: Option<SocketAddr>,
     },
@@ -110,9 +109,14 @@ impl TokenArgs {
                 };
             }
             TokenCommand::Link { listen } => {
-                let code = ring.login_code(clock::now()).map_err(keys)?;
-                let listens = listen.or_else(|| address_in(&state_dir)).unwrap_or(serve::LISTEN);
-                format!("{}login?once={code}", page(listens))
+                let (Some(start), Some(address)) = (start_in(&state_dir), address_in(&state_dir)) else {
+                    return Err(Error::CommandLine {
+                        because: "no server runs on this store, so no link would open anything".to_owned(),
+                        instead: "callboard serve, which prints a link".to_owned(),
+                    });
+                };
+                let code = ring.login_code(&start, clock::now()).map_err(keys)?;
+                format!("{}login?once={code}", page(listen.unwrap_or(address), &ring.page_name()))
             }
         };
         screen.data_line(&line)?;
@@ -127,6 +131,7 @@ fn table(tokens: &[IssuedToken], now: Moment) -> Table {
         Column::names("opens", 1),
         Column::names("made", 3),
         Column::names("until", 2),
+        Column::names("last used", 2),
         Column::names("state", 1),
     ];
     let row = |token: &IssuedToken| {
@@ -141,12 +146,13 @@ fn table(tokens: &[IssuedToken], now: Moment) -> Table {
             IssuedToken { expires_at: Some(at), .. } if *at <= now => "expired".to_owned(),
             IssuedToken { .. } => "open".to_owned(),
         };
-        let until = token.expires_at.map_or_else(|| "-".to_owned(), absolute);
+        let when = |at: Option<Moment>| at.map_or_else(|| "-".to_owned(), absolute);
         [
             Cell::text(token.id.as_str()),
             Cell::text(opens),
             Cell::text(absolute(token.made_at)),
-            Cell::text(until),
+            Cell::text(when(token.expires_at)),
+            Cell::text(when(token.last_used_at)),
             Cell::text(state),
         ]
     };

@@ -265,3 +265,27 @@ fn nothing_that_a_run_wrote_or_recorded_steers_the_terminal_of_who_looks() {
     let piped = shelf.command(&["logs", &id]).output().unwrap().stdout;
     assert_eq!(piped, b"begin\x1b]52;c;eA==\x07\x1b[31mred\x1b[2J\x1b[6n\rover\nend\n");
 }
+
+/// Everybody can read a command line, and the link lets in whoever is first.
+#[test]
+fn the_link_that_a_browser_is_opened_with_is_in_no_command_line() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let shelf = Shelf::empty();
+    let (browser, given) = (shelf.file("xdg-open"), shelf.file("given"));
+    let script = format!("#!/bin/sh\necho \"$*\" > {0}.part; mv {0}.part {0}\n", given.display());
+    std::fs::write(&browser, script).unwrap();
+    std::fs::set_permissions(&browser, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("PATH={}:$PATH", shelf.file("").display());
+    let mut seat = seat(&shelf, &format!("{path} exec {CALLBOARD} serve --open --listen 127.0.0.1:0"));
+    let said = read_until(&mut seat.screen, "login?once=");
+    let words = until("a browser", || std::fs::read_to_string(&given).ok());
+    assert!(!words.contains("once=") && said.contains("once="), "{words}");
+    let file = std::path::Path::new(words.trim());
+    let text = std::fs::read_to_string(file).unwrap();
+    assert!(text.contains("url=http://callboard-") && text.contains("/login?once="), "{text}");
+    assert_eq!(std::fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
+    seat.type_in(CTRL_C);
+    assert_eq!(seat.child.wait().unwrap().code(), Some(0));
+    assert!(!file.exists(), "it leads nowhere any more");
+}

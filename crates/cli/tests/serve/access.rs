@@ -201,6 +201,7 @@ fn a_browser_comes_in_once_by_a_link_and_stays_in_over_a_restart() {
     assert_eq!(host.send("GET", "/api/v1/counts", &cookie, "").status, 200);
     assert_eq!(host.send("GET", &path, "", "").status, 401, "the link was used");
     host.kill_and_restart();
+    assert_eq!(host.send("GET", &path, "", "").status, 401, "the link was used before the restart");
     assert_eq!(host.send("GET", "/api/v1/counts", &cookie, "").status, 200, "the cookie is still good");
     assert_eq!(
         host.send("GET", "/api/v1/counts", &cookie.replace("callboard_", "callboard"), "").status,

@@ -25,12 +25,13 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// The address itself, this host under its usual names if it can be reached so, and what else was listed.
-    pub(crate) fn of(address: SocketAddr, others: &[String]) -> Self {
+    /// The address itself, this host under its usual names and under a name of this store's own if it can be reached so, and
+    /// what else was listed.
+    pub(crate) fn of(address: SocketAddr, own: &str, others: &[String]) -> Self {
         let port = address.port();
         let mut hosts = vec![address.to_string()];
         if address.ip().is_loopback() || address.ip().is_unspecified() {
-            hosts.extend(["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}")));
+            hosts.extend(["127.0.0.1", "localhost", "[::1]", own].map(|name| format!("{name}:{port}")));
         }
         for name in others {
             let name = name.to_ascii_lowercase();
@@ -49,13 +50,20 @@ impl Names {
 /// Stands at the door.
 pub(crate) struct Doorman {
     names: Names,
+    /// Which start of the server this is.
+    start: String,
     used: Mutex<HashMap<String, i64>>,
     pub(crate) rate: Rate,
 }
 
 impl Doorman {
-    pub(crate) fn new(names: Names, requests_a_second: u32) -> Self {
-        Self { names, used: Mutex::default(), rate: Rate::new(requests_a_second) }
+    pub(crate) fn new(names: Names, start: String, requests_a_second: u32) -> Self {
+        Self { names, start, used: Mutex::default(), rate: Rate::new(requests_a_second) }
+    }
+
+    /// Which start of the server this is.
+    pub(crate) fn start(&self) -> &str {
+        &self.start
     }
 
     /// Is this server meant, and is it asked by its own page or by no page?
@@ -85,9 +93,9 @@ impl Doorman {
         Ok(())
     }
 
-    /// Takes a one-time code; it opens nothing the second time.
+    /// Takes a one-time code of this start; it opens nothing the second time.
     pub(crate) fn take_code(&self, seal: &Seal, code: &str, now: Moment) -> bool {
-        let Some(nonce) = seal.open_code(code, now) else { return false };
+        let Some(nonce) = seal.open_code(code, &self.start, now) else { return false };
         let second = now.as_micros() / 1_000_000;
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         used.retain(|_, until| second <= *until);
@@ -117,7 +125,11 @@ mod tests {
 
     fn doorman() -> Doorman {
         let address = SocketAddr::from(([127, 0, 0, 1], 7557));
-        Doorman::new(Names::of(address, &["board.example".to_owned()]), 0)
+        Doorman::new(
+            Names::of(address, "callboard-1.localhost", &["board.example".to_owned()]),
+            "s1".to_owned(),
+            0,
+        )
     }
 
     fn asked(method: &Method, pairs: &[(&'static str, &'static str)]) -> Option<u16> {
@@ -130,10 +142,25 @@ mod tests {
 
     #[test]
     fn only_its_own_names_are_answered() {
-        for host in ["127.0.0.1:7557", "localhost:7557", "LOCALHOST:7557", "[::1]:7557", "board.example"] {
+        for host in [
+            "callboard-1.localhost:7557",
+            "127.0.0.1:7557",
+            "localhost:7557",
+            "LOCALHOST:7557",
+            "[::1]:7557",
+            "board.example",
+        ] {
             assert_eq!(asked(&Method::GET, &[("host", host)]), None, "{host}");
         }
-        for host in ["", "evil.example", "localhost", "127.0.0.1", "localhost:7558", "localhost:7557.evil"] {
+        for host in [
+            "",
+            "evil.example",
+            "callboard-2.localhost:7557",
+            "localhost",
+            "127.0.0.1",
+            "localhost:7558",
+            "localhost:7557.evil",
+        ] {
             assert_eq!(asked(&Method::GET, &[("host", host)]), Some(421), "{host}");
         }
         assert_eq!(asked(&Method::GET, &[]), Some(421));
@@ -159,9 +186,10 @@ mod tests {
     #[test]
     fn a_code_opens_once() {
         let (seal, now) = (Seal::of("cb_adm_x"), Moment::from_micros(5_000_000));
-        let (door, code) = (doorman(), seal.code(now, "abc"));
+        let (door, code) = (doorman(), seal.code(now, "s1", "abc"));
         assert!(door.take_code(&seal, &code, now));
         assert!(!door.take_code(&seal, &code, now));
-        assert!(door.take_code(&seal, &seal.code(now, "abd"), now));
+        assert!(door.take_code(&seal, &seal.code(now, "s1", "abd"), now));
+        assert!(!door.take_code(&seal, &seal.code(now, "s2", "abe"), now));
     }
 }

@@ -6,7 +6,7 @@
 //! itself, too, and can be revoked. A token of an agent names one run. Deliberately absent: whether that run still lives, which
 //! the gate asks the ledger.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -72,6 +72,8 @@ pub enum KeyError {
 
 const OPERATOR: &str = "operator.token";
 const ISSUED: &str = "tokens.jsonl";
+/// When issued tokens were last used, by their ids.
+const USED: &str = "tokens.used.json";
 /// Classes can be told apart by people and by secret scanners.
 const PREFIX: [&str; 3] = ["cb_adm_", "cb_ro_", "cb_run_"];
 
@@ -88,7 +90,16 @@ pub struct Keyring {
 #[derive(Default)]
 struct Issued {
     seen: Option<(SystemTime, u64)>,
-    by_hash: HashMap<[u8; 32], (Scope, Option<Moment>)>,
+    by_hash: HashMap<[u8; 32], Opens>,
+    /// When each was last used, as far as it is not written down yet.
+    used: BTreeMap<String, Moment>,
+}
+
+/// What an issued token opens.
+struct Opens {
+    id: String,
+    scope: Scope,
+    expires: Option<Moment>,
 }
 
 /// A line of the file of issued tokens.
@@ -123,6 +134,8 @@ pub struct IssuedToken {
     pub expires_at: Option<Moment>,
     /// When it was revoked.
     pub revoked_at: Option<Moment>,
+    /// When it was last used; known a few seconds later.
+    pub last_used_at: Option<Moment>,
     /// The operator's token that it was made with was replaced.
     pub is_void: bool,
 }
@@ -148,9 +161,20 @@ impl Keyring {
         })
     }
 
-    /// A code that lets a browser in once, within a minute.
-    pub fn login_code(&self, now: Moment) -> Result<String, KeyError> {
-        Ok(self.seal.code(now, &random()?[..32]))
+    /// A code that lets a browser in once, within a minute, by this start of a server.
+    pub fn login_code(&self, start: &str, now: Moment) -> Result<String, KeyError> {
+        Ok(self.seal.code(now, start, &random()?[..32]))
+    }
+
+    /// The name of this store's page on its own host. Browsers know that it is this host, and send its cookie to nobody who is
+    /// called otherwise.
+    pub fn page_name(&self) -> String {
+        format!("callboard-{}.localhost", &self.hash("the name of the page").to_hex()[..8])
+    }
+
+    /// Something that tells one start of a server from every other one.
+    pub(crate) fn new_start() -> Result<String, KeyError> {
+        Ok(random()?[..16].to_owned())
     }
 
     /// Makes a token of this scope that ends at a moment; it is shown here and never again.
@@ -174,10 +198,12 @@ impl Keyring {
             Err(KeyError::File { source, .. }) if source.kind() == io::ErrorKind::NotFound => String::new(),
             other => other?,
         };
+        let used = self.read_used();
         let mut tokens: Vec<IssuedToken> = Vec::new();
         for line in text.lines().filter_map(|line| serde_json::from_str(line).ok()) {
             match line {
                 Line::Issued { id, ring, scope, at, expires, .. } => tokens.push(IssuedToken {
+                    last_used_at: used.get(&id).copied(),
                     id,
                     scope,
                     made_at: at,
@@ -202,6 +228,29 @@ impl Keyring {
         }
         self.write(&Line::Revoked { revoked: id.to_owned(), at: now })?;
         Ok(true)
+    }
+
+    /// Writes down which tokens were used since the last time. Nobody waits for it and nothing is synced: after a crash of the
+    /// machine a use may be missing.
+    pub(crate) fn keep_used(&self) -> Result<(), KeyError> {
+        let fresh = std::mem::take(&mut self.issued.lock().unwrap_or_else(PoisonError::into_inner).used);
+        if fresh.is_empty() {
+            return Ok(());
+        }
+        let mut all = self.read_used();
+        for (id, at) in fresh {
+            let kept = all.entry(id).or_insert(at);
+            *kept = at.max(*kept);
+        }
+        let (path, new) = (self.dir.join(USED), self.dir.join(format!("{USED}.{}", std::process::id())));
+        let fail = |source| KeyError::File { path: path.clone(), source };
+        let bytes = serde_json::to_vec(&all).map_err(|error| fail(error.into()))?;
+        keep_private(&new, &bytes).and_then(|()| std::fs::rename(&new, &path)).map_err(fail)
+    }
+
+    fn read_used(&self) -> BTreeMap<String, Moment> {
+        let text = read_private(&self.dir.join(USED)).unwrap_or_default();
+        serde_json::from_str(&text).unwrap_or_default()
     }
 
     fn write(&self, line: &Line) -> Result<(), KeyError> {
@@ -235,10 +284,12 @@ impl Keyring {
         let mut issued = self.issued.lock().unwrap_or_else(PoisonError::into_inner);
         issued.refresh(&self.dir.join(ISSUED));
         let hash = self.hash(token);
-        let (scope, expires) = *issued.by_hash.get(hash.as_bytes())?;
+        let Opens { id, scope, expires } = issued.by_hash.get(hash.as_bytes())?;
         if expires.is_some_and(|expires| expires <= now) {
             return None;
         }
+        let (id, scope) = (id.clone(), *scope);
+        issued.used.insert(id, now);
         Some(Principal { scope, mark: *hash.as_bytes() })
     }
 
@@ -263,8 +314,8 @@ impl Issued {
             match serde_json::from_str(line) {
                 Ok(Line::Issued { id, hash, scope, expires, .. }) => {
                     if let Ok(hash) = blake3::Hash::from_hex(hash) {
-                        self.by_hash.insert(*hash.as_bytes(), (scope, expires));
-                        by_id.insert(id, *hash.as_bytes());
+                        by_id.insert(id.clone(), *hash.as_bytes());
+                        self.by_hash.insert(*hash.as_bytes(), Opens { id, scope, expires });
                     }
                 }
                 Ok(Line::Revoked { revoked, .. }) => {
@@ -353,7 +404,12 @@ mod tests {
         assert!(keys.whose(&long, at(11)).is_none());
         assert_eq!(keys.list().unwrap()[1].revoked_at, Some(at(11)));
 
+        keys.keep_used().unwrap();
+        let used: Vec<Option<Moment>> = keys.list().unwrap().iter().map(|token| token.last_used_at).collect();
+        assert_eq!(used, [Some(at(9)), Some(at(10))], "what opened nothing was not used");
+
         let kept = keys.issue(Scope::Viewer, at(12), None).unwrap();
+        assert_eq!(keys.list().unwrap()[2].last_used_at, None);
         std::fs::remove_file(dir.path().join(OPERATOR)).unwrap();
         let fresh = Keyring::open(dir.path()).unwrap();
         assert!(fresh.whose(&kept, at(13)).is_none());

@@ -1,8 +1,8 @@
 //! What the server signs for itself with its operator token: one-time codes for a link, and cookies.
 //!
 //! Invariant: whoever does not hold the token can make neither; both end by themselves, and all of them end when the
-//! token is replaced. Nothing has to be remembered over a restart. Deliberately absent: which code was used, which the
-//! doorman remembers for as long as a code lives.
+//! token is replaced. A code is for one start of a server, so one that was used opens nothing after a restart either.
+//! Deliberately absent: which code was used, which the doorman remembers for as long as a code lives.
 
 use callboard_kernel::Moment;
 
@@ -26,14 +26,15 @@ impl Seal {
         Self(blake3::derive_key("callboard 2026 server login", token.as_bytes()))
     }
 
-    /// A one-time code, made now.
-    pub(crate) fn code(&self, now: Moment, nonce: &str) -> String {
-        self.sign(Use::Code, &format!("{}.{nonce}", seconds(now)))
+    /// A one-time code for one start of a server, made now.
+    pub(crate) fn code(&self, now: Moment, start: &str, nonce: &str) -> String {
+        self.sign(Use::Code, &format!("{}.{start}.{nonce}", seconds(now)))
     }
 
-    /// The nonce of a code that still lives.
-    pub(crate) fn open_code<'a>(&self, code: &'a str, now: Moment) -> Option<&'a str> {
-        let (made, nonce) = self.open(Use::Code, code)?.split_once('.')?;
+    /// The nonce of a code for this start that still lives.
+    pub(crate) fn open_code<'a>(&self, code: &'a str, start: &str, now: Moment) -> Option<&'a str> {
+        let (made, rest) = self.open(Use::Code, code)?.split_once('.')?;
+        let (_, nonce) = rest.split_once('.').filter(|(of, _)| *of == start)?;
         let age = seconds(now) - made.parse::<i64>().ok()?;
         // A clock that was set back a little while the link was on its way is no reason to refuse.
         (-CODE_LIFE_S..=CODE_LIFE_S).contains(&age).then_some(nonce)
@@ -85,11 +86,12 @@ mod tests {
     #[test]
     fn a_code_lives_for_a_minute_and_only_for_its_token() {
         let seal = Seal::of("cb_adm_one");
-        let code = seal.code(at(1000), "abc");
-        assert_eq!(seal.open_code(&code, at(1060)), Some("abc"));
-        assert_eq!(seal.open_code(&code, at(1061)), None);
-        assert_eq!(Seal::of("cb_adm_two").open_code(&code, at(1000)), None);
-        assert_eq!(seal.open_code(&code.replace("abc", "abd"), at(1000)), None);
+        let code = seal.code(at(1000), "s1", "abc");
+        assert_eq!(seal.open_code(&code, "s1", at(1060)), Some("abc"));
+        assert_eq!(seal.open_code(&code, "s1", at(1061)), None);
+        assert_eq!(Seal::of("cb_adm_two").open_code(&code, "s1", at(1000)), None);
+        assert_eq!(seal.open_code(&code.replace("abc", "abd"), "s1", at(1000)), None);
+        assert_eq!(seal.open_code(&code, "s2", at(1000)), None, "another start");
     }
 
     #[test]
@@ -98,7 +100,7 @@ mod tests {
         let cookie = seal.cookie(at(0));
         assert!(seal.takes_cookie(&cookie, at(COOKIE_LIFE_S - 1)));
         assert!(!seal.takes_cookie(&cookie, at(COOKIE_LIFE_S)));
-        assert!(!seal.takes_cookie(&seal.code(at(0), "9999999999"), at(0)));
+        assert!(!seal.takes_cookie(&seal.code(at(0), "s1", "9999999999"), at(0)));
         assert!(!seal.takes_cookie("", at(0)) && !seal.takes_cookie("9999999999.00", at(0)));
     }
 }
