@@ -20,6 +20,7 @@ mod routes;
 mod runner;
 mod seats;
 mod server;
+mod socket;
 mod taken_in;
 mod traces;
 mod trends;

@@ -5,7 +5,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -23,11 +23,12 @@ use crate::app::{App, Shared};
 use crate::deaths::{self, Deaths};
 use crate::feed::{self, FollowError};
 use crate::fleet::Fleet;
-use crate::listen;
+use crate::listen::{self, Doors};
 use crate::memory;
 use crate::router::router;
 use crate::routes::{Calm, Latest, look};
 use crate::runner::Runner;
+use crate::socket::Socket;
 use crate::traces::{self, TraceSettings, Traces, Untraceable};
 use crate::trends::Trends;
 
@@ -105,7 +106,7 @@ impl From<FollowError> for ServeError {
 /// A server that listens.
 pub struct Server {
     runtime: Runtime,
-    listener: TcpListener,
+    doors: Doors,
     address: SocketAddr,
     app: Shared,
     stop: watch::Sender<bool>,
@@ -148,6 +149,9 @@ impl Server {
         let listener = bound.map_err(|source| ServeError::Listen(wanted, source))?;
         let address = listener.local_addr().map_err(|source| ServeError::Listen(wanted, source))?;
         let signals = runtime.block_on(async { stop_signals() });
+        // Another server on this store has it, or its path is too long: programs ask at the address then.
+        let socket = runtime.block_on(async { Socket::bind(&config.state_dir) }).ok();
+        let doors = Doors { listener, socket };
         let start = Keyring::new_start()?;
         let left = Address::leave(&config.state_dir, address, &start)?;
         let names = Names::of(address, &keys.page_name(), &config.host_names);
@@ -187,7 +191,7 @@ impl Server {
             None => None,
         };
         threads.push(deaths::follow(Arc::clone(&app), reaper).map_err(ServeError::Threads)?);
-        Ok(Self { runtime, listener, address, app, stop, signals, threads, reap: config.reap, left })
+        Ok(Self { runtime, doors, address, app, stop, signals, threads, reap: config.reap, left })
     }
 
     /// Where it listens.
@@ -202,6 +206,11 @@ impl Server {
             ip if ip.is_unspecified() => format!("http://127.0.0.1:{port}/"),
             _ => format!("http://{}/", self.address),
         }
+    }
+
+    /// The socket for programs of this user, if it has one.
+    pub fn socket(&self) -> Option<&Path> {
+        self.doors.socket.as_ref().map(Socket::path)
     }
 
     /// The address of the page.
@@ -222,7 +231,7 @@ impl Server {
 
     /// Serves until it is told to stop, by a signal or by its stopper.
     pub fn run(self) {
-        let Self { runtime, listener, app, stop, signals, threads, reap, left, .. } = self;
+        let Self { runtime, doors, app, stop, signals, threads, reap, left, .. } = self;
         runtime.block_on(async {
             if let Some(signals) = signals {
                 tokio::spawn(stop_on_signal(signals, stop));
@@ -232,7 +241,7 @@ impl Server {
             if let Some(every) = reap {
                 tokio::spawn(look_after(Arc::clone(&app), every));
             }
-            listen::serve(listener, router(Arc::clone(&app)), app.stopping.clone()).await;
+            listen::serve(doors, router(Arc::clone(&app)), app.stopping.clone()).await;
         });
         drop(left);
         drop(app.keys.keep_used());

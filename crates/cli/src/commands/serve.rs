@@ -49,7 +49,7 @@ pub(crate) struct ServeArgs {
     /// Open the page in the browser.
     #[arg(long)]
     open: bool,
-    /// Print {"url","page","login"} once it is ready.
+    /// Print {"url","socket","page","login"} once it is ready.
     #[arg(long)]
     json: bool,
 }
@@ -67,6 +67,8 @@ pub(crate) const STREAMS: usize = 2000;
 struct Ready<'a> {
     /// For programs.
     url: &'a str,
+    /// For programs of the same user.
+    socket: Option<&'a Path>,
     /// For browsers.
     page: &'a str,
     login: &'a str,
@@ -109,7 +111,7 @@ impl ServeArgs {
             tell("other hosts can reach this server, and nothing it sends is encrypted\n");
         }
         if self.json {
-            screen.json_line(&Ready { url: &url, page: &page, login: &login })?;
+            screen.json_line(&Ready { url: &url, socket: server.socket(), page: &page, login: &login })?;
         } else {
             screen.print(&format!("Callboard is at {page}\nOpen it once within a minute: {login}\n"))?;
         }

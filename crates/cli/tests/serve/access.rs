@@ -218,6 +218,36 @@ fn a_browser_comes_in_once_by_a_link_and_stays_in_over_a_restart() {
 }
 
 #[test]
+fn the_socket_is_the_users_alone_and_opens_nothing_without_a_token() {
+    use std::io::{Read, Write};
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::net::UnixStream;
+
+    let mut host = Host::start();
+    let path = host.store().with_file_name("serve.sock");
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let ask = |headers: &str| {
+        let mut stream = UnixStream::connect(&path).unwrap();
+        let request =
+            format!("GET /api/v1/counts HTTP/1.1\r\nHost: localhost\r\n{headers}Connection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer.split(' ').nth(1).unwrap_or_default().to_owned()
+    };
+    assert_eq!(ask(""), "401");
+    assert_eq!(ask(&host.bearer(&host.token)), "200");
+    assert_eq!(ask(&format!("{}Origin: http://evil.example\r\n", host.bearer(&host.token))), "403");
+    // One that was killed leaves it, and the next server takes it over.
+    host.kill_and_restart();
+    assert_eq!(ask(&host.bearer(&host.token)), "200");
+    let pid = rustix::process::Pid::from_raw(host.server.id() as i32).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    assert!(host.server.wait().unwrap().success());
+    assert!(!path.exists(), "it goes with the server");
+}
+
+#[test]
 fn a_token_that_asks_too_often_waits_and_others_do_not() {
     let host = Host::start_with(&["--rate", "20"]);
     let viewer = host.callboard(&["token", "create", "--scope", "viewer"]);

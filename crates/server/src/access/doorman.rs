@@ -13,6 +13,7 @@ use callboard_kernel::Moment;
 
 use super::rate::Rate;
 use super::seal::{CODE_LIFE_S, Seal};
+use crate::listen::OverSocket;
 use crate::problem::Problem;
 
 /// The names a server answers to.
@@ -66,12 +67,17 @@ impl Doorman {
         &self.start
     }
 
-    /// Is this server meant, and is it asked by its own page or by no page?
-    pub(crate) fn check(&self, method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
+    /// Is this server meant, and is it asked by its own page or by no page? Over its socket nobody else can be meant.
+    pub(crate) fn check(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+        over_socket: Option<&OverSocket>,
+    ) -> Result<(), Problem> {
         let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("\u{fffd}"));
         let host = text(header::HOST).unwrap_or("");
         let is_meant = headers.get_all(header::HOST).iter().count() == 1 && self.names.has(host);
-        if !is_meant && !mutant::removed("host_names") {
+        if !is_meant && over_socket.is_none() && !mutant::removed("host_names") {
             return Err(Problem::misdirected(host));
         }
         let foreign = || {
@@ -137,7 +143,7 @@ mod tests {
         for (name, value) in pairs {
             headers.append(*name, HeaderValue::from_static(value));
         }
-        doorman().check(method, &headers).err().map(|problem| problem.status().as_u16())
+        doorman().check(method, &headers, None).err().map(|problem| problem.status().as_u16())
     }
 
     #[test]

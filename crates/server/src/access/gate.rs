@@ -117,7 +117,8 @@ async fn admit(
 
 /// Who asks for what, if the path needs to know.
 fn recognise(app: &Shared, request: &Request) -> Result<Option<(Principal, Needs)>, Turned> {
-    app.doorman.check(request.method(), request.headers()).map_err(|problem| {
+    let over_socket = request.extensions().get();
+    app.doorman.check(request.method(), request.headers(), over_socket).map_err(|problem| {
         let is_host = problem.status() == StatusCode::MISDIRECTED_REQUEST;
         (Some(if is_host { Refused::Host } else { Refused::Origin }), problem)
     })?;

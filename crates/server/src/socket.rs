@@ -1,0 +1,57 @@
+//! The server's socket in the file system: for programs of the same user, on a path that nobody else can take.
+//!
+//! Invariant: only the user can open it, and who connects is asked for by the kernel: another user's process is not served, root's
+//! neither. It is no credential: every request still needs a token, because the agent of a run is a process of the same user.
+//! Deliberately absent: what is answered.
+
+use std::fs::Permissions;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream as Probe;
+use std::path::{Path, PathBuf};
+
+use tokio::net::{UnixListener, UnixStream};
+
+const FILE: &str = "serve.sock";
+
+/// The socket; removed when it is dropped.
+pub(crate) struct Socket {
+    path: PathBuf,
+    listener: UnixListener,
+}
+
+impl Socket {
+    /// Listens in a directory, unless another server does.
+    pub(crate) fn bind(dir: &Path) -> io::Result<Self> {
+        let path = dir.join(FILE);
+        if Probe::connect(&path).is_ok() {
+            return Err(io::ErrorKind::AddrInUse.into());
+        }
+        // What a killed server left. If it cannot be removed, binding says so.
+        drop(std::fs::remove_file(&path));
+        let listener = UnixListener::bind(&path)?;
+        std::fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+        Ok(Self { path, listener })
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The next connection of a process of this user.
+    pub(crate) async fn accept(&self) -> io::Result<UnixStream> {
+        let (stream, _) = self.listener.accept().await?;
+        match stream.peer_cred()?.uid() == rustix::process::geteuid().as_raw() {
+            true => Ok(stream),
+            false => Err(io::ErrorKind::PermissionDenied.into()),
+        }
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        // One that stays is taken for what it is by the next server.
+        drop(std::fs::remove_file(&self.path));
+    }
+}
