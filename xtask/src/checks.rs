@@ -5,14 +5,14 @@
 //! only it, and every check that ran has its time printed. nextest comes last, so that its summary is the
 //! last thing above the times.
 //!
-//! Not here: the checks themselves, which are cargo's, npm's, `tidy`'s and `generate`'s.
+//! Not here: the checks themselves, which are cargo's, npm's, the registries', `tidy`'s and `generate`'s.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
 
-use crate::{cargo, generate, page, provision, tidy};
+use crate::{advisories, cargo, generate, page, provision, tidy};
 
 /// One check: a name to ask for it, and what it does.
 #[derive(Debug)]
@@ -42,6 +42,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step { name: "tidy", work: Work::InProcess(tidy::run) },
     Step { name: "generated", work: Work::InProcess(|_| generate::run(generate::Mode::Check)) },
+    Step { name: "advisories", work: Work::InProcess(advisories::check) },
     Step { name: "doc", work: Work::Cargo(&["test", "--doc", "--workspace", "--locked"]) },
     Step {
         name: "torture",

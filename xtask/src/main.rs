@@ -8,6 +8,7 @@
 //! Not here: releasing, and anything the product does for its users. There is no argument parser either: six
 //! commands with one optional word each are a `match`.
 
+mod advisories;
 mod api_page;
 mod cargo;
 mod checks;
@@ -28,7 +29,7 @@ const USAGE: &str = "\
 Usage: cargo xtask <command>
 
   test              run every check, stop at the first that fails
-  test <check>      run one of them: fmt, web, clippy, tidy, generated, doc, torture, mutants, demo, browser, nextest
+  test <check>      run one of them: fmt, web, clippy, tidy, generated, advisories, doc, torture, mutants, demo, browser, nextest
   tidy              check the rules that rustc and clippy cannot know
   generate          write the generated files
   generate --check  fail if a generated file is not what would be written

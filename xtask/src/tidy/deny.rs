@@ -4,8 +4,8 @@
 //! the same file; this rule exists so that the check needs nothing but cargo. No package is exempt, ours
 //! included.
 //!
-//! Not here: advisories, which need a database from the network, and duplicate versions, which `deny.toml`
-//! only warns about. cargo-deny does both.
+//! Not here: advisories, which `advisories` asks the registries for, and duplicate versions, which `deny.toml`
+//! only warns about.
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
