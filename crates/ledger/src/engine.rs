@@ -83,6 +83,11 @@ pub(crate) trait Ask: Send + Sync {
     fn backup(&self, to: &Path) -> Result<(), ReadError>;
     /// Is the store itself sound, as its database sees it? `None` means yes.
     fn integrity(&self) -> Result<Option<String>, ReadError>;
+    /// Settings of the database, as name and value, on which it depends whether what was answered survives a crash. None where
+    /// the engine decides them itself.
+    fn durability(&self) -> Result<Vec<(String, String)>, ReadError> {
+        Ok(Vec::new())
+    }
     /// Does this engine, as it was opened, sign checkpoints? Where it does not, none is missed.
     fn seals(&self) -> bool {
         true

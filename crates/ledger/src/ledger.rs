@@ -303,6 +303,12 @@ impl Ledger {
         self.0.reader.integrity()
     }
 
+    /// Settings of the database server, as name and value, on which it depends whether what was answered survives a crash:
+    /// as the server has them, whatever the sessions of this program ask for. None for a store that is a file.
+    pub fn durability(&self) -> Result<Vec<(String, String)>, ReadError> {
+        self.0.reader.durability()
+    }
+
     /// Gives back the space that is not needed.
     pub fn vacuum(&self) -> Result<(), ReadError> {
         self.0.reader.vacuum()

@@ -48,6 +48,7 @@ pub(super) fn checks(store: &Store, now: Moment) -> (Vec<Check>, Option<Ledger>)
     if let Some(file) = &file {
         checks.extend([writable(file), disk(file), directory(file)]);
     }
+    checks.extend(durability(&ledger));
     checks.extend(key(store));
     checks.push(clock(&ledger, now));
     (checks, Some(ledger))
@@ -72,6 +73,39 @@ fn database(ledger: &Ledger, info: &Info) -> Check {
         Ok(Some(problem)) => Check::broken("database", format!("{}: {problem}", info.engine), CHECK),
         Err(error) => Check::broken("database", error.to_string(), CHECK),
     }
+}
+
+/// Does what the server has answered for survive a crash of its machine?
+fn durability(ledger: &Ledger) -> Option<Check> {
+    match ledger.durability() {
+        Ok(settings) if settings.is_empty() => None,
+        Ok(settings) => Some(judged(&settings)),
+        Err(error) => Some(Check::broken("durability", error.to_string(), CHECK)),
+    }
+}
+
+fn judged(settings: &[(String, String)]) -> Check {
+    let off = |name: &str| settings.iter().any(|(known, value)| known == name && value == "off");
+    let lost: Vec<String> = ["fsync", "full_page_writes"]
+        .into_iter()
+        .filter(|name| off(name))
+        .map(|name| format!("{name} is off"))
+        .collect();
+    if !lost.is_empty() {
+        return Check::broken(
+            "durability",
+            format!("{}: a crash of the server's machine loses or damages records", lost.join(", ")),
+            "turn it on in postgresql.conf and restart the server; take a backup first",
+        );
+    }
+    if off("synchronous_commit") {
+        return Check::warning(
+            "durability",
+            "synchronous_commit is off; callboard turns it on for its own records, others may lose theirs",
+            "turn it on in postgresql.conf, or for the role and the database",
+        );
+    }
+    Check::ok("durability", "the server syncs what it has answered for")
 }
 
 fn writable(file: &Path) -> Check {
@@ -177,5 +211,29 @@ fn directory_of(file: &Path) -> PathBuf {
     match file.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
         Some(_) | None => PathBuf::from("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Verdict;
+
+    #[test]
+    fn a_server_that_may_lose_what_it_answered_for_is_not_well() {
+        let judge = |off: &[&str]| {
+            let value = |name: &&str| if off.contains(name) { "off" } else { "on" };
+            let all = ["fsync", "full_page_writes", "synchronous_commit"];
+            let settings: Vec<_> =
+                all.iter().map(|name| ((*name).to_owned(), value(name).to_owned())).collect();
+            judged(&settings)
+        };
+        assert_eq!(judge(&[]).verdict, Verdict::Ok);
+        for off in ["fsync", "full_page_writes"] {
+            let check = judge(&[off, "synchronous_commit"]);
+            assert_eq!(check.verdict, Verdict::Broken, "{off}");
+            assert!(check.found.contains(&format!("{off} is off")), "{}", check.found);
+        }
+        assert_eq!(judge(&["synchronous_commit"]).verdict, Verdict::Warning);
     }
 }

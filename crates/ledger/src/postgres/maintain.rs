@@ -76,3 +76,11 @@ pub(super) async fn vacuum(place: &Place) -> Result<(), ReadError> {
     client.batch_execute("SET statement_timeout = 0").await?;
     Ok(client.batch_execute("VACUUM (ANALYZE) ledger, entity, checkpoint, legacy").await?)
 }
+
+/// The settings on which it depends whether what was answered survives a crash, as the server has them.
+pub(super) async fn durability(client: Client) -> Result<Vec<(String, String)>, ReadError> {
+    let sql = "SELECT name, reset_val FROM pg_settings \
+               WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') ORDER BY name";
+    let rows = client.query(sql, &[]).await?;
+    rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
+}

@@ -335,6 +335,10 @@ impl Ask for Reader {
         self.ask(maintain::info)
     }
 
+    fn durability(&self) -> Result<Vec<(String, String)>, ReadError> {
+        self.ask(maintain::durability)
+    }
+
     fn seals(&self) -> bool {
         self.key.is_some()
     }
