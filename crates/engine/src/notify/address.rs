@@ -4,6 +4,7 @@
 //! no message. Deliberately absent: following anything; the address that was configured is the one that is called.
 
 use std::fmt;
+use std::net::{IpAddr, Ipv4Addr};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -19,6 +20,8 @@ pub struct Address {
     pub(super) target: String,
     /// The value of the header, if somebody logs in.
     pub(super) authorization: Option<String>,
+    /// May its name lead to this machine and to networks that are not public?
+    pub(super) is_inward: bool,
 }
 
 impl Address {
@@ -42,12 +45,27 @@ impl Address {
         };
         let (host, port) = host_and_port(place)?;
         let port = port.unwrap_or(if is_secure { 443 } else { 80 });
-        Ok(Self { is_secure, host: host.to_owned(), port, target, authorization: login.map(basic) })
+        let authorization = login.map(basic);
+        Ok(Self { is_secure, host: host.to_owned(), port, target, authorization, is_inward: false })
+    }
+
+    /// The same, called wherever its name leads: the user has said so.
+    #[must_use]
+    pub fn inward(mut self) -> Self {
+        self.is_inward = true;
+        self
+    }
+
+    /// May it be called at this place, which its name has just led to? This machine must be named as such: a name that somebody
+    /// else keeps may lead here at any time.
+    pub(super) fn may_call(&self, place: IpAddr) -> bool {
+        let is_named = self.host.eq_ignore_ascii_case("localhost") || self.host.parse() == Ok(place);
+        self.is_inward || is_public(place) || (is_named && place.to_canonical().is_loopback())
     }
 
     /// Does what is sent stay on this machine, or is it encrypted?
     pub fn is_private(&self) -> bool {
-        let is_loopback = self.host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
+        let is_loopback = self.host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
         self.is_secure || is_loopback || self.host == "localhost"
     }
 
@@ -59,6 +77,36 @@ impl Address {
             (_, port) => format!("{host}:{port}"),
         }
     }
+}
+
+/// Is it an address that means the same everywhere? Those of this machine, of private networks, of the link (and with them the
+/// services by which clouds hand out credentials) and those with a meaning of their own are not.
+fn is_public(place: IpAddr) -> bool {
+    match place.to_canonical() {
+        IpAddr::V4(place) => is_public_v4(place),
+        IpAddr::V6(place) => {
+            let [first, second, ..] = place.segments();
+            let is_own = place.is_loopback() || place.is_unspecified() || place.is_multicast();
+            let is_local =
+                (first & 0xfe00) == 0xfc00 || (first & 0xffc0) == 0xfe80 || (first & 0xffc0) == 0xfec0;
+            // An IPv4 address inside of another one: translated, or tunnelled.
+            let [.., a, b, c, d] = place.octets();
+            let [_, _, e, f, g, h, ..] = place.octets();
+            let inside = match (first, second) {
+                (0x64, 0xff9b) => Some(Ipv4Addr::new(a, b, c, d)),
+                (0x2002, _) => Some(Ipv4Addr::new(e, f, g, h)),
+                _ => None,
+            };
+            !is_own && !is_local && inside.is_none_or(is_public_v4)
+        }
+    }
+}
+
+fn is_public_v4(place: Ipv4Addr) -> bool {
+    let [a, b, c, _] = place.octets();
+    let is_own = place.is_loopback() || place.is_private() || place.is_link_local() || a == 0;
+    let is_special = matches!((a, b, c), (100, 64..=127, _) | (192, 0, 0) | (198, 18..=19, _)) || a >= 224;
+    !is_own && !is_special
 }
 
 fn host_and_port(place: &str) -> Result<(&str, Option<u16>), &'static str> {
@@ -119,6 +167,46 @@ mod tests {
         assert_eq!((six.authority().as_str(), six.is_private()), ("[::1]:8080", true));
         assert_eq!(Address::parse("http://h?q").unwrap().target, "/?q");
         assert!(!Address::parse("http://example.org").unwrap().is_private());
+    }
+
+    #[test]
+    fn only_public_places_are_called_unless_the_host_is_named() {
+        let inside = [
+            "127.0.0.1",
+            "127.9.9.9",
+            "10.0.0.1",
+            "172.16.0.1",
+            "192.168.1.1",
+            "169.254.169.254",
+            "100.64.0.1",
+            "0.0.0.0",
+            "224.0.0.1",
+            "255.255.255.255",
+            "::1",
+            "::",
+            "fe80::1",
+            "fd00::1",
+            "fec0::1",
+            "ff02::1",
+            "::ffff:10.0.0.1",
+            "64:ff9b::a00:1",
+            "2002:a00:1::",
+        ];
+        let address = |host: &str| Address::parse(&format!("https://{host}/x")).unwrap();
+        for place in inside.map(|place| place.parse::<IpAddr>().unwrap()) {
+            assert!(!address("hooks.example.org").may_call(place), "{place}");
+            assert!(address("hooks.example.org").inward().may_call(place), "{place}");
+        }
+        for place in ["93.184.216.34", "172.32.0.1", "2606:4700::1111", "64:ff9b::808:808"] {
+            assert!(address("hooks.example.org").may_call(place.parse().unwrap()), "{place}");
+        }
+        let (here, six) = ("127.0.0.1".parse().unwrap(), "::1".parse().unwrap());
+        assert!(address("127.0.0.1").may_call(here) && address("localhost").may_call(six));
+        assert!(address("[::1]").may_call(six) && !address("127.0.0.2").may_call(here));
+        assert!(
+            !address("10.0.0.1").may_call("10.0.0.1".parse().unwrap()),
+            "a private one is named in the settings"
+        );
     }
 
     #[test]

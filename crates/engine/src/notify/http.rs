@@ -5,7 +5,7 @@
 //! everything a client has that sends more than one small message.
 
 use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, TcpStream, ToSocketAddrs};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,8 @@ const HEAD_MAX: usize = 32 * 1024;
 pub(super) enum PostError {
     #[error("its name is not known: {0}")]
     Name(io::Error),
+    #[error("its name leads to {0}, which is not public; name the host in webhook_allow if it is meant")]
+    Inward(IpAddr),
     #[error("no connection: {0}")]
     Connect(io::Error),
     #[error("no safe connection: {0}")]
@@ -32,14 +34,15 @@ pub(super) enum PostError {
     Late,
 }
 
-/// Sends a body and gives the status of the answer, or why there is none; either comes within this time.
+/// Sends a body and gives the status of the answer, or why there is none; either comes within this time. The address is called
+/// wherever its name leads.
 pub fn call(
     address: &Address,
     headers: &[(&str, String)],
     body: &[u8],
     within: Duration,
 ) -> Result<u16, String> {
-    post(address, headers, body, Instant::now() + within).map_err(|error| error.to_string())
+    post(&address.clone().inward(), headers, body, Instant::now() + within).map_err(|error| error.to_string())
 }
 
 /// Sends a body and gives the status of the answer.
@@ -81,6 +84,11 @@ fn connect(address: &Address, deadline: Instant) -> Result<TcpStream, PostError>
     let places = (address.host.as_str(), address.port).to_socket_addrs().map_err(PostError::Name)?;
     let mut last = PostError::Name(io::Error::other("it has no address"));
     for place in places {
+        // The address that is checked is the one that is called, so a name that changes what it leads to gains nothing.
+        if !address.may_call(place.ip()) {
+            last = PostError::Inward(place.ip());
+            continue;
+        }
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(PostError::Late);

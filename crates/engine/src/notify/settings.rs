@@ -78,12 +78,14 @@ struct Section {
     desktop: Option<Spanned<toml::Value>>,
     webhook: Option<Spanned<toml::Value>>,
     webhook_secret: Option<Spanned<toml::Value>>,
+    webhook_allow: Option<Spanned<toml::Value>>,
     min_severity: Option<Spanned<toml::Value>>,
 }
 
 const SWITCH: &str = "CALLBOARD_NOTIFY";
 const URL: &str = "CALLBOARD_WEBHOOK_URL";
 const SECRET: &str = "CALLBOARD_WEBHOOK_SECRET";
+const ALLOW: &str = "CALLBOARD_WEBHOOK_ALLOW";
 /// The variables that a run does not inherit.
 pub const SECRET_VARIABLES: [&str; 2] = [URL, SECRET];
 const NO_SECRET: &str = "a webhook needs webhook_secret, or CALLBOARD_WEBHOOK_SECRET, to be signed with";
@@ -135,15 +137,18 @@ impl Reading<'_> {
         let file: File = toml::from_str(self.text).map_err(|error| {
             self.at(error.span().map_or(0, |span| span.start), error.message().to_owned())
         })?;
-        let Section { desktop, webhook, webhook_secret, min_severity } = file.notify;
+        let Section { desktop, webhook, webhook_secret, webhook_allow, min_severity } = file.notify;
         let place = webhook.as_ref().map(|value| value.span().start);
         let of_file = webhook.map(|value| self.text_of(&value, Address::parse)).transpose()?;
         let secret_of_file = webhook_secret.map(|value| self.text_of(&value, Secret::parse)).transpose()?;
         let address = of_variable(URL, variable, Address::parse)?;
         let secret = of_variable(SECRET, variable, Secret::parse)?.or(secret_of_file);
+        let allowed = self.allowed(webhook_allow, variable)?;
         let webhook = match (address, of_file, secret) {
             (None, None, _) => None,
             (Some(address), _, Some(secret)) | (None, Some(address), Some(secret)) => {
+                let is_allowed = allowed.iter().any(|host| host.eq_ignore_ascii_case(&address.host));
+                let address = if is_allowed { address.inward() } else { address };
                 Some(Webhook { address, secret })
             }
             (Some(_), _, None) => return Err(SettingsError::Variable { name: URL, problem: NO_SECRET }),
@@ -161,6 +166,21 @@ impl Reading<'_> {
             Some(value) => self.text_of(&value, severity)?,
         };
         Ok(Settings { desktop, webhook, min_severity })
+    }
+
+    /// The hosts that may be on this machine or in a network that is not public.
+    fn allowed(
+        &self,
+        of_file: Option<Spanned<toml::Value>>,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Vec<String>, SettingsError> {
+        if let Some(text) = variable(ALLOW).filter(|text| !text.is_empty()) {
+            return Ok(text.split(',').map(|host| host.trim().to_owned()).collect());
+        }
+        let Some(value) = of_file else { return Ok(Vec::new()) };
+        let problem = || self.at(value.span().start, "webhook_allow is a list of names of hosts".to_owned());
+        let hosts = value.get_ref().as_array().ok_or_else(problem)?;
+        hosts.iter().map(|host| host.as_str().map(str::to_owned).ok_or_else(problem)).collect()
     }
 
     fn text_of<T>(
@@ -231,6 +251,21 @@ mod tests {
         assert_eq!(other.webhook.unwrap().address.to_string(), "https://b");
         assert!(load(&text, &[(SWITCH, "0")]).unwrap().is_off());
         assert!(load("", &[(URL, "https://b/y"), (SECRET, GOOD)]).unwrap().webhook.is_some());
+    }
+
+    #[test]
+    fn a_host_that_is_named_may_be_anywhere() {
+        let text = |allow: &str| {
+            format!("[notify]\nwebhook = \"https://hooks.lan/x\"\nwebhook_secret = \"{GOOD}\"\n{allow}")
+        };
+        let inward = |allow: &str, variables: &[(&str, &str)]| {
+            load(&text(allow), variables).unwrap().webhook.unwrap().address.is_inward
+        };
+        assert!(!inward("", &[]) && !inward("webhook_allow = [\"other.lan\"]\n", &[]));
+        assert!(inward("webhook_allow = [\"other.lan\", \"Hooks.lan\"]\n", &[]));
+        assert!(inward("", &[(ALLOW, "other.lan, hooks.lan")]));
+        let problem = load(&text("webhook_allow = true\n"), &[]).expect_err("true");
+        assert_eq!(problem, "FILE line 4: webhook_allow is a list of names of hosts");
     }
 
     #[test]

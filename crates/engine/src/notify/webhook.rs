@@ -55,7 +55,9 @@ fn attempts(webhook: &Webhook, id: &str, body: &[u8], now: Moment) -> Result<(),
             // These say that it may be taken later.
             Ok(status @ (408 | 425 | 429 | 500..600)) => format!("{} answered {status}", webhook.address),
             Ok(status) => return Err(format!("{} answered {status}", webhook.address)),
-            Err(error @ PostError::Tls(_)) => return Err(format!("{}: {error}", webhook.address)),
+            Err(error @ (PostError::Tls(_) | PostError::Inward(_))) => {
+                return Err(format!("{}: {error}", webhook.address));
+            }
             Err(error) => format!("{}: {error}", webhook.address),
         };
         match pauses.next() {
