@@ -28,7 +28,7 @@ use crate::wire;
 
 pub(crate) const TORTURE: Torture = Torture {
     name: "secrets",
-    about: "planted secrets are in no store, export, answer, feed, log, figure or notification (CI: 26 of 268)",
+    about: "planted secrets are in no store, export, answer, feed, log, figure or notification (CI: 34 of 364)",
     mutants: &["redact_words"],
     run,
     child: None,

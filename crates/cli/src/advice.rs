@@ -3,6 +3,7 @@
 //! Invariant: a fault that is not named here still gets advice that helps. Deliberately absent: what went wrong, which
 //! the ledger says itself.
 
+use callboard_kernel::EntityId;
 use callboard_ledger::{ArchiveError, BackupError, Fault, OpenError, ReadError};
 use callboard_server::{KeyError, ServeError};
 
@@ -10,6 +11,14 @@ const BUSY: &str = "try again, or look for the program that holds it";
 const REPLACED: &str = "bring the file back that was there before; or end the programs that have it open, move the \
                         files that end in -wal and -shm away, and try again";
 const CHECK: &str = "callboard store check says what is damaged; a backup can be opened with --store";
+
+/// Why the words of a run are not run again, and what to do.
+pub(crate) fn on_changed_words(id: EntityId, why: &str) -> (String, String) {
+    (
+        format!("the words that are kept to run it cannot be trusted: {why}"),
+        format!("callboard inspect {id} shows what was run; start it with callboard run"),
+    )
+}
 
 /// After a store did not open.
 pub(crate) fn on_opening(error: &OpenError) -> &'static str {

@@ -2,6 +2,7 @@
 //!
 //! Invariant: every error says what failed, why, and what to do, each on a line of its own on standard error; a code
 //! means one thing in every command. Deliberately absent: refusals of the kernel in JSON, which are answers.
+//! Long because every error of every command is listed here.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -9,7 +10,7 @@ use std::path::PathBuf;
 use anstyle::Style;
 use callboard_engine::notify::SettingsError;
 use callboard_engine::{RecordError, RunError, Unrecorded};
-use callboard_kernel::{EntityId, Refusal, one_line};
+use callboard_kernel::{EntityId, Refusal, one_line, redact};
 use callboard_ledger::{AppendError, ArchiveError, BackupError, Fault, ImportError, OpenError, ReadError};
 use callboard_lifecycle::UnknownWord;
 use callboard_lifecycle::session::SessionState;
@@ -211,6 +212,9 @@ pub(crate) enum Error {
     /// A run whose words were not kept.
     #[error("{0} cannot be run again")]
     NoWords(EntityId),
+    /// A run whose words are not known to be those that were typed.
+    #[error("{0} is not run again")]
+    ChangedWords(EntityId, &'static str),
     /// A run whose output was not kept.
     #[error("there is no output of {0}")]
     NoOutput(EntityId),
@@ -243,7 +247,10 @@ impl Error {
             | Self::Contract(_)
             | Self::Settings(_)
             | Self::Serve(ServeError::Remote(_) | ServeError::Traces(_)) => Exit::USAGE,
-            Self::Refused(_) | Self::NeedsPerson { .. } | Self::Supervised { .. } => Exit::REFUSED,
+            Self::Refused(_)
+            | Self::NeedsPerson { .. }
+            | Self::Supervised { .. }
+            | Self::ChangedWords(..) => Exit::REFUSED,
             Self::NoStore(_)
             | Self::NoEntity(_)
             | Self::NotYet { .. }
@@ -336,6 +343,7 @@ impl Error {
                     .to_owned(),
                 "callboard inspect ID shows what was run; start it with callboard run",
             ),
+            Self::ChangedWords(id, why) => return advice::on_changed_words(*id, why),
             Self::NoOutput(_) => (
                 "none is kept on this host, or it was not started by `callboard run`".to_owned(),
                 "callboard inspect ID says where it ran",
@@ -386,9 +394,9 @@ pub(crate) fn told(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// One line of an error. Words of others may be in it.
+/// One line of an error. Words of others may be in it, and addresses with passwords.
 fn line(style: Style, lead: &str, text: &str) -> String {
-    format!("{} {}\n", paint(style, lead), one_line(text))
+    format!("{} {}\n", paint(style, lead), one_line(&redact::text(text)))
 }
 
 /// Writes to standard error. Nobody is left to tell when that fails.

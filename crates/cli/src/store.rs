@@ -8,6 +8,7 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use callboard_kernel::redact;
 use callboard_ledger::{Ledger, OpenError, Options};
 
 use crate::error::Error;
@@ -191,11 +192,11 @@ fn server_key() -> Result<PathBuf, Error> {
     Ok(key)
 }
 
-/// The address without who logs in there, for messages.
+/// The address without who logs in there, and without passwords in its query, for messages.
 fn without_password(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("postgres", url));
     let address = rest.rsplit_once('@').map_or(rest, |(_, address)| address);
-    format!("{scheme}://{address}")
+    redact::text(&format!("{scheme}://{address}"))
 }
 
 #[cfg(test)]
@@ -206,6 +207,10 @@ mod tests {
     fn a_message_about_a_server_never_shows_a_password() {
         assert_eq!(without_password("postgres://u:p@ss@host/db"), "postgres://host/db");
         assert_eq!(without_password("postgresql://host/db"), "postgresql://host/db");
+        assert_eq!(
+            without_password("postgres://host/db?user=u&password=p&sslmode=disable"),
+            "postgres://host/db?user=u&password=***&sslmode=disable"
+        );
     }
 
     #[test]

@@ -287,6 +287,10 @@ impl Reaper<'_> {
             let because = "its supervisor died, and a reaper reads no files for a shared store";
             return Promised::Unchecked(because.to_owned());
         }
+        if agreement.lacks_something() {
+            let because = "its schema holds something that was taken for a secret and not recorded";
+            return Promised::Unchecked(because.to_owned());
+        }
         // Nobody can stop it, so there is a verdict.
         match verify(&agreement, &FilesOnly, &Limits::DEFAULT, self.now) {
             Ok(verified) => Promised::Checked(Box::new((agreement, verified))),

@@ -55,10 +55,26 @@ pub struct Limits {
     pub message_bytes_max: usize,
     /// Bytes of an idempotency key.
     pub key_bytes_max: usize,
+    /// Labels of one entity.
+    pub labels_max: usize,
+    /// Bytes of the name of a label.
+    pub label_name_bytes_max: usize,
+    /// Bytes of the value of a label.
+    pub label_bytes_max: usize,
+    /// Bytes of a title.
+    pub title_bytes_max: usize,
 }
 
 impl Limits {
     /// What holds unless somebody chose otherwise.
-    pub const DEFAULT: Self =
-        Self { reasons_max: 32, evidence_max: 64, message_bytes_max: 16 * 1024, key_bytes_max: 256 };
+    pub const DEFAULT: Self = Self {
+        reasons_max: 32,
+        evidence_max: 64,
+        message_bytes_max: 16 * 1024,
+        key_bytes_max: 256,
+        labels_max: 64,
+        label_name_bytes_max: 128,
+        label_bytes_max: 1024,
+        title_bytes_max: 4 * 1024,
+    };
 }

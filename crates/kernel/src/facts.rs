@@ -77,6 +77,11 @@ impl Facts {
         self.0.iter().map(|(name, value)| (name.as_ref(), value))
     }
 
+    /// Changes values in place.
+    pub(crate) fn change(&mut self, mut change: impl FnMut(&str, &mut Value)) {
+        self.0.iter_mut().for_each(|(name, value)| change(name, value));
+    }
+
     /// Are there none?
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

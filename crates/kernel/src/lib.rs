@@ -23,6 +23,7 @@ mod severity;
 mod visual;
 
 pub mod health;
+pub mod redact;
 
 pub use actor::Actor;
 pub use apply::{Misfit, State, apply};

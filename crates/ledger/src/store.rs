@@ -3,11 +3,11 @@
 use callboard_kernel::{Actor, Command, Entity, EntityId, Moment, Order};
 use callboard_lifecycle::Kind;
 
-use crate::body;
 use crate::checkpoint::PublicKey;
 use crate::record::{Hash, Record};
 use crate::segment::Segment;
 use crate::slot::Reply;
+use crate::{body, mutant};
 
 /// A command with who asks and when.
 #[derive(Clone, Debug)]
@@ -39,7 +39,10 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    pub(crate) fn new(request: Request, reply: Reply) -> Self {
+    pub(crate) fn new(mut request: Request, reply: Reply) -> Self {
+        if !mutant::removed("redact_words") {
+            request.command = request.command.recordable();
+        }
         let (reasons, data) = match &request.command.order {
             Order::Create(order) => (&order.reasons, &order.data),
             Order::Transition(order) => (&order.reasons, &order.data),

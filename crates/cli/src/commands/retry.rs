@@ -1,11 +1,12 @@
 //! `callboard retry`: runs again what was run, with the same words in the same directory.
 //!
 //! Invariant: the words are those that were typed, byte for byte, kept where only the user can read them; the record of a
-//! run has its secrets taken out and is no source for this. Deliberately absent: changing them.
+//! run has its secrets taken out and is no source for this. The run can write the file, so its hash is recorded before the
+//! run is started, and words that do not have it are not run. Deliberately absent: changing them.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use callboard_kernel::{EntityId, Value};
 use clap::{Args, Parser};
@@ -52,13 +53,24 @@ pub(crate) fn kept(store: &Store, typed: &str) -> Result<(EntityId, RunArgs, Pat
         Some(Value::Text(text)) => Ok(PathBuf::from(text)),
         Some(_) | None => Err(Error::NoWords(id)),
     };
-    let words = words(&fact("dir")?.join(WORDS)).ok_or(Error::NoWords(id))?;
+    let kept = std::fs::read(fact("dir")?.join(WORDS)).map_err(|_| Error::NoWords(id))?;
+    let recorded = match stored.entity.facts.get("words_hash") {
+        Some(Value::Text(hash)) => hash.as_str(),
+        Some(_) | None => return Err(Error::ChangedWords(id, "no hash of them was recorded")),
+    };
+    if blake3::hash(&kept).to_hex().as_str() != recorded {
+        return Err(Error::ChangedWords(
+            id,
+            "they are not those that were recorded: somebody changed the file",
+        ));
+    }
+    let words = words(&kept).ok_or(Error::NoWords(id))?;
     let Ok(Words { args }) = Words::try_parse_from(words) else { return Err(Error::NoWords(id)) };
     Ok((id, args, fact("cwd")?))
 }
 
-fn words(path: &Path) -> Option<Vec<OsString>> {
-    let bytes = std::fs::read(path).ok()?;
-    let words = bytes.strip_suffix(b"\0")?.split(|byte| *byte == 0);
+/// The words behind the salt.
+fn words(kept: &[u8]) -> Option<Vec<OsString>> {
+    let words = kept.strip_suffix(b"\0")?.split(|byte| *byte == 0).skip(1);
     Some(words.map(|word| OsString::from_vec(word.to_vec())).collect())
 }

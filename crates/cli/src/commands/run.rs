@@ -204,7 +204,11 @@ impl RunArgs {
         let dir = store.runs()?.join(id.to_string());
         // Who makes it is said in it first, so that it is known whose it was if this process dies before its first record.
         sign(&dir).map_err(|source| Error::File(dir.clone(), source))?;
-        let order = self.order(store, id).and_then(|order| self.keep_words(&order.dir).map(|()| order));
+        let with_words = |order: RunOrder| {
+            let words_hash = Some(self.keep_words(&order.dir)?);
+            Ok(RunOrder { words_hash, ..order })
+        };
+        let order = self.order(store, id).and_then(with_words);
         let order = order.inspect_err(|_| {
             discard(&dir);
         })?;
@@ -299,6 +303,7 @@ impl RunArgs {
             audience: if is_shim { Audience::Nobody } else { Audience::Foreground },
             stdin: if is_shim { Stdin::Null } else { Stdin::Inherit },
             dir: store.runs()?.join(id.to_string()),
+            words_hash: None,
             output_max_bytes: self.keep,
             argv: self.command.clone(),
             env: self.environment(store)?,
@@ -335,8 +340,9 @@ impl RunArgs {
         Self { detach: false, shim_of, cause, ..self.clone() }.words()
     }
 
-    /// Keeps the words of the command line, exactly, for whoever wants to run it again.
-    fn keep_words(&self, dir: &Path) -> Result<(), Error> {
+    /// Keeps the words of the command line, exactly, for whoever wants to run it again. Gives the hash of what is kept, which
+    /// is recorded: the run itself can write the file.
+    fn keep_words(&self, dir: &Path) -> Result<String, Error> {
         let again = Self {
             shim_of: None,
             retry_of: None,
@@ -344,12 +350,15 @@ impl RunArgs {
             detach: self.shim_of.is_some(),
             ..self.clone()
         };
-        let mut bytes = Vec::new();
+        // Words may be secrets, and short ones could be guessed by their hash.
+        let mut bytes = ids::new(Kind::Session, clock::now()).to_string().into_bytes();
+        bytes.push(0);
         for word in again.words() {
             bytes.extend_from_slice(word.as_bytes());
             bytes.push(0);
         }
-        keep_private(&dir.join(WORDS), &bytes).map_err(|source| Error::File(dir.join(WORDS), source))
+        keep_private(&dir.join(WORDS), &bytes).map_err(|source| Error::File(dir.join(WORDS), source))?;
+        Ok(blake3::hash(&bytes).to_hex().to_string())
     }
 
     /// The words that make these arguments.

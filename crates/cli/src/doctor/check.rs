@@ -1,5 +1,6 @@
 //! One check: what was looked at, how it stands and what to do.
 
+use callboard_kernel::redact;
 use serde::Serialize;
 
 /// How it stands with one thing.
@@ -27,14 +28,24 @@ pub(crate) struct Check {
 
 impl Check {
     pub(super) fn ok(name: &'static str, found: impl Into<String>) -> Self {
-        Self { name, verdict: Verdict::Ok, found: found.into(), advice: None }
+        Self { name, verdict: Verdict::Ok, found: redact::text(&found.into()), advice: None }
     }
 
     pub(super) fn warning(name: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self { name, verdict: Verdict::Warning, found: found.into(), advice: Some(advice.into()) }
+        Self {
+            name,
+            verdict: Verdict::Warning,
+            found: redact::text(&found.into()),
+            advice: Some(advice.into()),
+        }
     }
 
     pub(super) fn broken(name: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self { name, verdict: Verdict::Broken, found: found.into(), advice: Some(advice.into()) }
+        Self {
+            name,
+            verdict: Verdict::Broken,
+            found: redact::text(&found.into()),
+            advice: Some(advice.into()),
+        }
     }
 }

@@ -163,3 +163,84 @@ fn a_run_gets_the_variables_that_it_is_given_and_finds_its_store() {
         assert!(ran.stderr.contains("the variable GIVEN is not set"), "{}", ran.stderr);
     }
 }
+
+/// Whatever is recorded goes through one place that takes secrets out, whoever recorded it and as what.
+#[test]
+fn secrets_in_labels_titles_notes_and_contracts_are_in_no_record() {
+    let shelf = Shelf::empty();
+    let [key, token, password, value] = SECRETS;
+    let contract = format!("artifacts:\n  - id: x\n    command: [\"true\", --password, {password}]\n");
+    std::fs::write(shelf.file("contract.yaml"), contract).unwrap();
+    let contract = shelf.file("contract.yaml");
+    let (named, bare) = (format!("db_password={value}"), format!("x={key}"));
+    let title = format!("use {token}");
+    let labels = ["run", "--quiet", "--label", &named, "--label", &bare, "--title", &title, "--contract"];
+    shelf.well(&[&labels[..], &[text(&contract), "--", "true"]].concat());
+    let id = only(&shelf)["id"].as_str().unwrap().to_owned();
+    shelf.well(&["note", &id, &format!("the password: {password}, the key {key}")]);
+    shelf.create(&["task", "--title", &title, "--label", &named]);
+    let exported = shelf.well(&["export"]);
+    for secret in SECRETS {
+        assert!(!exported.contains(secret), "{secret} in {exported}");
+    }
+    let labels = &only(&shelf)["labels"];
+    assert_eq!((&labels["db_password"], &labels["x"]), (&json!("***"), &json!("***")));
+}
+
+#[test]
+fn a_password_in_the_address_of_a_store_is_in_no_message() {
+    let shelf = Shelf::empty();
+    for address in
+        ["postgres://u@127.0.0.1:1/db?password=hunter2xyz", "postgres://u:hunter2xyz@127.0.0.1:1/db"]
+    {
+        for verb in ["ps", "doctor"] {
+            let ran = shelf.run(&["--store", address, verb]);
+            let told = ran.stdout + &ran.stderr;
+            assert!(ran.code != Some(0) && told.contains("127.0.0.1:1"), "{told}");
+            assert!(!told.contains("hunter2xyz"), "{told}");
+        }
+    }
+}
+
+#[test]
+fn labels_and_titles_have_bounds_that_are_told() {
+    let shelf = Shelf::empty();
+    let labels: Vec<String> = (0..65).flat_map(|n| ["--label".to_owned(), format!("n{n}=x")]).collect();
+    let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+    let (name, value) = (format!("{}=x", "n".repeat(129)), format!("n={}", "x".repeat(1025)));
+    let long = "t".repeat(4097);
+    let cases: [(&[&str], &str); 4] = [
+        (&labels, "65 labels, more than 64"),
+        (&["--label", &name], "the name of a label has 129 bytes, more than 128"),
+        (&["--label", &value], "the label \"n\" has 1025 bytes, more than 1024"),
+        (&["--title", &long], "its title has 4097 bytes, more than 4096"),
+    ];
+    for (options, told) in cases {
+        for verb in [&["create", "task"][..], &["run", "--quiet"]] {
+            let command: &[&str] = if verb[0] == "run" { &["--", "true"] } else { &[] };
+            let ran = shelf.run(&[verb, options, command].concat());
+            assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+            assert!(ran.stderr.contains(told), "{told}: {}", ran.stderr);
+        }
+    }
+    let ran = shelf.run(&["ps", "--all", "--json"]).json();
+    assert_eq!(ran["total"], 0, "nothing was recorded");
+}
+
+/// The run has the rights of its user, so it can write the file that a retry reads.
+#[test]
+fn a_retry_runs_nothing_that_the_run_wrote_into_its_own_words() {
+    let shelf = Shelf::empty();
+    let trace = shelf.file("trace");
+    shelf.well(&["run", "--quiet", "--", "true"]);
+    let id = only(&shelf)["id"].as_str().unwrap().to_owned();
+    let words = shelf.file("runs").join(&id).join("words");
+    let kept = std::fs::read(&words).unwrap();
+    let forged = [&kept[..], format!("--\0touch\0{}\0", text(&trace)).as_bytes()].concat();
+    std::fs::write(&words, &forged).unwrap();
+    let ran = shelf.run(&["retry", &id]);
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    assert!(ran.stderr.contains("somebody changed the file") && !trace.exists(), "{}", ran.stderr);
+    std::fs::write(&words, &kept).unwrap();
+    assert_eq!(shelf.run(&["retry", &id]).code, Some(0), "what was recorded is run");
+}

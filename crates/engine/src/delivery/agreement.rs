@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use callboard_kernel::redact::HIDDEN;
 use callboard_kernel::{Facts, Value};
 use serde::{Deserialize, Serialize};
 
@@ -98,6 +99,15 @@ impl Agreement {
         serde_json::from_value(json).map_err(broken)
     }
 
+    /// Was something in a schema taken for a secret and not recorded? Then the schema that is recorded is another one.
+    pub(crate) fn lacks_something(&self) -> bool {
+        let schemas = self.contract.artifacts.iter().filter_map(|promise| promise.json_schema.as_ref());
+        schemas.into_iter().any(|schema| match schema {
+            PromisedSchema::Inline(schema) => has_hidden(schema),
+            PromisedSchema::File(_) => false,
+        })
+    }
+
     /// Reads an agreement back from the ledger, with every check that a contract file gets.
     ///
     /// # Errors
@@ -125,6 +135,16 @@ impl Agreement {
         contract.check_count()?;
         let KeptContract { repository, baseline, .. } = kept.contract;
         Ok(Self { contract, dir, repository, baseline })
+    }
+}
+
+fn has_hidden(value: &serde_json::Value) -> bool {
+    use serde_json::Value;
+    match value {
+        Value::String(text) => text.contains(HIDDEN),
+        Value::Array(list) => list.iter().any(has_hidden),
+        Value::Object(map) => map.iter().any(|(_, value)| has_hidden(value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 

@@ -11,7 +11,10 @@ use serde_json::{Map, Value};
 
 /// How deep a schema and a document may refer and nest.
 const DEPTH_MAX: usize = 128;
-/// How many schemas may be held against one document; branches that refer to each other multiply.
+/// How many schemas may be held against one document: so many for each of its values, and some for a small one. Branches
+/// that refer to each other multiply, and would keep a small document busy for ever.
+const STEPS_LEAST: u64 = 100_000;
+const STEPS_EACH: u64 = 100;
 const STEPS_MAX: u64 = 10_000_000;
 /// Problems that are told; the first ones are the ones to read.
 const TOLD_MAX: usize = 5;
@@ -46,13 +49,27 @@ pub(super) fn flaw(schema: &Value) -> Option<String> {
 
 /// What is wrong with a document, or none. The schema must have no flaw.
 pub(super) fn mismatch(schema: &Value, document: &Value) -> Option<String> {
-    mismatch_within(schema, document, STEPS_MAX)
+    let steps = values(document).saturating_mul(STEPS_EACH).saturating_add(STEPS_LEAST);
+    mismatch_within(schema, document, steps.min(STEPS_MAX))
+}
+
+/// How many values a document has.
+fn values(document: &Value) -> u64 {
+    match document {
+        Value::Array(list) => 1 + list.iter().map(values).sum::<u64>(),
+        Value::Object(map) => 1 + map.values().map(values).sum::<u64>(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 1,
+    }
 }
 
 fn mismatch_within(schema: &Value, document: &Value, steps_max: u64) -> Option<String> {
-    let steps = Cell::new(steps_max);
-    let mut look = Look { root: schema, steps: &steps, told: Vec::new() };
+    let bounds = Bounds { steps: Cell::new(steps_max), passed: Cell::new(None) };
+    let mut look = Look { root: schema, bounds: &bounds, told: Vec::new() };
     look.check(schema, document, "$", 0);
+    // Inside of `not` what was not checked would count for the document.
+    if let Some(problem) = bounds.passed.take() {
+        look.told.insert(0, problem);
+    }
     let more = if look.told.len() > TOLD_MAX { "; and more" } else { "" };
     look.told.truncate(TOLD_MAX);
     (!look.told.is_empty()).then(|| look.told.join("; ") + more)
@@ -134,10 +151,17 @@ fn is_type(value: &Value) -> bool {
     value.as_str().is_some_and(|name| TYPES.contains(&name))
 }
 
+/// What keeps a check from going on for ever.
+struct Bounds {
+    /// How many schemas may still be held against the document.
+    steps: Cell<u64>,
+    /// The bound that was reached.
+    passed: Cell<Option<String>>,
+}
+
 struct Look<'a> {
     root: &'a Value,
-    /// How many schemas may still be held against the document.
-    steps: &'a Cell<u64>,
+    bounds: &'a Bounds,
     told: Vec<String>,
 }
 
@@ -149,16 +173,21 @@ impl Look<'_> {
     }
 
     fn fits(&self, schema: &Value, document: &Value, depth: usize) -> bool {
-        let mut look = Look { root: self.root, steps: self.steps, told: Vec::new() };
+        let mut look = Look { root: self.root, bounds: self.bounds, told: Vec::new() };
         look.check(schema, document, "", depth);
         look.told.is_empty()
     }
 
     fn check(&mut self, schema: &Value, document: &Value, at: &str, depth: usize) {
-        let left = self.steps.get();
-        self.steps.set(left.saturating_sub(1));
-        if depth > DEPTH_MAX || left == 0 {
-            return self.tell(at, "goes deeper, or branches wider, than a check does");
+        let left = self.bounds.steps.get();
+        self.bounds.steps.set(left.saturating_sub(1));
+        if depth > DEPTH_MAX {
+            let problem = format!("the schema goes deeper than {DEPTH_MAX}, and was not checked further");
+            return self.bounds.passed.set(Some(problem));
+        }
+        if left == 0 {
+            let problem = "the references of the schema multiply, and were not checked to their end";
+            return self.bounds.passed.set(Some(problem.to_owned()));
         }
         let Value::Object(keywords) = schema else {
             if schema == &Value::Bool(false) {
@@ -446,12 +475,32 @@ mod tests {
     }
 
     #[test]
+    fn references_that_double_are_cut_off_after_so_many_steps_as_the_document_is_worth() {
+        let mut defs = serde_json::Map::new();
+        for level in 0..60 {
+            let next = json!({"$ref": format!("#/$defs/d{}", level + 1)});
+            defs.insert(format!("d{level}"), json!({"allOf": [next, next]}));
+        }
+        defs.insert("d60".to_owned(), json!({"type": "integer"}));
+        let schema = json!({"$ref": "#/$defs/d0", "$defs": defs});
+        assert_eq!(flaw(&schema), None);
+        let problem = mismatch(&schema, &json!(1)).unwrap_or_default();
+        assert!(problem.contains("the references of the schema multiply"), "{problem}");
+        let (one, many) = (json!(1), json!({"a": [1, 2], "b": {"c": null}}));
+        assert_eq!((values(&one), values(&many)), (1, 6));
+        let each = json!({"items": {"anyOf": vec![json!({"const": 0}); 90]}});
+        let list = json!(vec![0; 2_000]);
+        assert_eq!(mismatch(&each, &list), None, "a real schema has room");
+    }
+
+    #[test]
     fn a_schema_that_refers_to_itself_ends() {
         let schema = json!({"$ref": "#"});
         assert_eq!(flaw(&schema), None);
         assert!(mismatch(&schema, &json!(1)).is_some_and(|problem| problem.contains("goes deeper")));
         let wide = json!({"anyOf": [{"$ref": "#"}, {"$ref": "#"}]});
         assert!(mismatch_within(&wide, &json!(1), 10_000).is_some());
+        assert!(mismatch_within(&json!({"not": wide}), &json!(1), 10_000).is_some());
         assert_eq!(mismatch(&json!({"const": 9007199254740993_u64}), &json!(9007199254740993_u64)), None);
         assert!(mismatch(&json!({"const": 9007199254740993_u64}), &json!(9007199254740992_u64)).is_some());
         let tree = json!({"properties": {"next": {"$ref": "#"}}, "required": ["v"]});

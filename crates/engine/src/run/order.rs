@@ -54,6 +54,8 @@ pub struct Order {
     pub stdin: Stdin,
     /// Where its output is kept.
     pub dir: PathBuf,
+    /// The hash of the words that are kept there to run it again.
+    pub words_hash: Option<String>,
     /// How many bytes of its output are kept.
     pub output_max_bytes: u64,
 }
@@ -96,6 +98,9 @@ impl Order {
             if let Some(id) = id {
                 facts.set(name, id.to_string());
             }
+        }
+        if let Some(hash) = &self.words_hash {
+            facts.set("words_hash", hash.as_str());
         }
         if let Some(project) = project_of(&self.cwd) {
             facts.set("project", project);

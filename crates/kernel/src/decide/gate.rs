@@ -4,9 +4,9 @@ use callboard_lifecycle::Lifecycle;
 
 use crate::apply::State;
 use crate::command::{Command, Order};
-use crate::context::Context;
+use crate::context::{Context, Limits};
 use crate::event::{Channel, Event, EventType};
-use crate::facts::Facts;
+use crate::facts::{Facts, Value};
 use crate::reason::StateReason;
 use crate::refusal::{Refusal, RefusalCode};
 
@@ -80,6 +80,29 @@ fn repeat(draft: &Draft<'_>, command: &Command, earlier: &Event) -> Result<Decis
     ))
 }
 
+/// What is too large in the title and the labels, which every list shows and every search reads.
+fn too_large(data: &Facts, limits: &Limits) -> Option<String> {
+    if let Some(Value::Text(title)) = data.get("title")
+        && title.len() > limits.title_bytes_max
+    {
+        return Some(format!("its title has {} bytes, more than {}", title.len(), limits.title_bytes_max));
+    }
+    let Some(Value::Map(labels)) = data.get("labels") else { return None };
+    let count = labels.iter().len();
+    if count > limits.labels_max {
+        return Some(format!("it has {count} labels, more than {}", limits.labels_max));
+    }
+    labels.iter().find_map(|(name, value)| {
+        if name.len() > limits.label_name_bytes_max {
+            let (bytes, max) = (name.len(), limits.label_name_bytes_max);
+            return Some(format!("the name of a label has {bytes} bytes, more than {max}"));
+        }
+        let Value::Text(text) = value else { return None };
+        let (bytes, max) = (text.len(), limits.label_bytes_max);
+        (bytes > max).then(|| format!("the label {name:?} has {bytes} bytes, more than {max}"))
+    })
+}
+
 /// A decision in the making.
 pub(super) struct Draft<'a> {
     pub(super) state: &'a State,
@@ -141,9 +164,9 @@ impl Draft<'_> {
 
     fn check_size(&self, command: &Command) -> Result<(), Box<Refusal>> {
         let limits = self.context.policy.limits;
-        let (Order::Create(crate::Create { reasons, .. })
-        | Order::Transition(crate::Transition { reasons, .. })
-        | Order::Observe(crate::Observe { reasons, .. })) = &command.order;
+        let (Order::Create(crate::Create { reasons, data, .. })
+        | Order::Transition(crate::Transition { reasons, data, .. })
+        | Order::Observe(crate::Observe { reasons, data })) = &command.order;
         let key_len = command.key.as_deref().map_or(0, str::len);
         let problem = if key_len > limits.key_bytes_max {
             format!("its key has {key_len} bytes, more than {}", limits.key_bytes_max)
@@ -156,6 +179,9 @@ impl Draft<'_> {
             reasons.iter().find(|reason| reason.message.len() > limits.message_bytes_max)
         {
             format!("the message of {} has more than {} bytes", reason.code, limits.message_bytes_max)
+        } else if let Some(problem) = too_large(data, &limits) {
+            let help = "use fewer and shorter labels, and a short title".to_owned();
+            return Err(self.refuse(RefusalCode::TooLarge, problem, help));
         } else {
             return Ok(());
         };
