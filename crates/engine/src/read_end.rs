@@ -129,6 +129,9 @@ impl<'a> ReadExit<'a> {
                 const { ReasonCode::of("run.cancelled.parent") },
                 format!("stopped with the run that started it{by}"),
             ),
+            "agent" => {
+                cancelled(const { ReasonCode::of("run.cancelled.agent") }, format!("stopped by an agent{by}"))
+            }
             "budget" => cancelled(
                 const { ReasonCode::of("run.cancelled.budget") },
                 "its budget was used up".to_owned(),

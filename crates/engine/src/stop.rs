@@ -31,6 +31,8 @@ pub enum StopFor {
     Operator,
     /// The run that started it.
     Parent,
+    /// An agent inside of a run, which is no person.
+    Agent,
 }
 
 /// What became of asking.
@@ -85,13 +87,20 @@ pub fn wish_to_stop(
     let word = match wanted {
         StopFor::Operator => "operator",
         StopFor::Parent => "parent",
+        StopFor::Agent => "agent",
     };
     let fact = Facts::none().with("cause", word).with("by", actor.id.as_str()).with("at", now.to_string());
     let said = said.filter(|said| !said.trim().is_empty());
     let told = said.unwrap_or_else(|| format!("{} asks it to stop", actor.id));
-    let reason = StateReason::new(const { ReasonCode::of("system.operator.note") }, told.as_str())
-        .shown_by(EvidenceRef::human_assertion(told.as_str()));
-    let order = Observe { reasons: vec![reason], data: Facts::none().with(WISH, Value::Map(fact)) };
+    let reasons = match wanted {
+        // What a program asks for is no person's word: it is kept as a fact, not as a reason.
+        StopFor::Agent => Vec::new(),
+        StopFor::Operator | StopFor::Parent => vec![
+            StateReason::new(const { ReasonCode::of("system.operator.note") }, told.as_str())
+                .shown_by(EvidenceRef::human_assertion(told.as_str())),
+        ],
+    };
+    let order = Observe { reasons, data: Facts::none().with(WISH, Value::Map(fact)) };
     let mut command = Command::new(stored.entity.state.id, Order::Observe(order));
     command.key = key;
     let receipt = ledger.append(Request { command, actor, now, cause })?;
@@ -155,6 +164,10 @@ fn wake(stored: &Stored, is_shared: bool) -> Asked {
 /// The wish that is recorded of a run, if there is one: for whom, who asked, and when.
 pub(crate) fn wish(facts: &Facts) -> Option<(StopFor, String, Option<Moment>)> {
     let wish = map(facts, WISH)?;
-    let wanted = if text(wish, "cause") == Some("parent") { StopFor::Parent } else { StopFor::Operator };
+    let wanted = match text(wish, "cause") {
+        Some("parent") => StopFor::Parent,
+        Some("agent") => StopFor::Agent,
+        Some(_) | None => StopFor::Operator,
+    };
     Some((wanted, text(wish, "by").unwrap_or("somebody").to_owned(), moment(wish, "at")))
 }

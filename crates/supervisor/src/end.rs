@@ -147,6 +147,8 @@ pub enum StopCause {
     Operator,
     /// The run that started this one.
     Parent,
+    /// An agent in another run, or in this one.
+    Agent,
     /// A budget was used up.
     Budget,
     /// The owner shuts down.

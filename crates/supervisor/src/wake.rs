@@ -19,7 +19,7 @@ pub(crate) struct Wake {
     moved: AtomicU8,
 }
 
-const CAUSES: [StopCause; 11] = [
+const CAUSES: [StopCause; 12] = [
     StopCause::Interrupt,
     StopCause::Quit,
     StopCause::Terminate,
@@ -29,6 +29,7 @@ const CAUSES: [StopCause; 11] = [
     StopCause::SentHangup,
     StopCause::Operator,
     StopCause::Parent,
+    StopCause::Agent,
     StopCause::Budget,
     StopCause::Shutdown,
 ];

@@ -86,6 +86,5 @@ fn tell_supervisor() {
 
 /// The run this program was started in: the innermost one.
 pub(crate) fn own_run() -> Option<String> {
-    let markers = std::env::var(callboard_supervisor::process::MARKER_VARIABLE).ok()?;
-    markers.rsplit(':').next().filter(|marker| !marker.is_empty()).map(str::to_owned)
+    sending::around()?.marker
 }

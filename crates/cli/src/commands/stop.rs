@@ -8,7 +8,7 @@ use std::time::Duration;
 use callboard_engine::{Asked, Host, Sight, StopFor, View, ask_to_stop, evaluate};
 use callboard_kernel::EntityId;
 use callboard_ledger::{AppendError, Ledger, Listing, Stored};
-use callboard_lifecycle::Kind;
+use callboard_lifecycle::{ActorClass, Kind};
 use clap::Args;
 
 use super::ps;
@@ -131,8 +131,10 @@ impl StopArgs {
             return Ok(());
         }
         let times = if self.now { 2 } else { 1 };
+        let actor = sending::actor();
+        let wanted = if actor.class == ActorClass::Agent { StopFor::Agent } else { StopFor::Operator };
         for _ in 0..times {
-            let asked = ask_to_stop(ledger, &stored, sending::operator(), StopFor::Operator, clock::now());
+            let asked = ask_to_stop(ledger, &stored, actor.clone(), wanted, clock::now());
             match asked {
                 Ok(Asked::Woken | Asked::NobodyThere) => {}
                 Ok(Asked::Elsewhere) => {

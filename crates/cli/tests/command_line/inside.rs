@@ -117,3 +117,29 @@ fn an_end_by_hand_is_refused_while_the_supervisor_lives() {
         ["transition", &planned, "cancelled", "--reason", "run.cancelled.operator", "--message", "m"];
     assert_eq!(shelf.run(&by_hand).code, Some(0));
 }
+
+/// Whoever looks at the end of a run must not read that a person wanted it when an agent did.
+#[test]
+fn a_stop_from_inside_of_a_run_is_the_agents_and_a_run_it_starts_belongs_to_its_own() {
+    let shelf = Shelf::empty();
+    let victim = detached(&shelf, &["--title", "victim", "--", "sleep", "600"]);
+    let ask = format!("env -i {CALLBOARD} --store {}", text(&shelf.path()));
+    let script = format!("{ask} stop {victim}; {ask} run --detach --title nested -- true");
+    shelf.well(&["run", "--quiet", "--title", "agent", "--", "sh", "-c", &script]);
+    let (agent, ended) = (crate::runs::titled(&shelf, "agent").unwrap(), view(&shelf, &victim));
+    let id = agent["id"].as_str().unwrap();
+    let first = &ended["state"]["reasons"][0];
+    assert_eq!(
+        (&first["code"], &ended["state"]["lifecycle"]),
+        (&json!("run.cancelled.agent"), &json!("cancelled"))
+    );
+    assert!(first["message"].as_str().unwrap().contains(id), "{first}");
+    let why = shelf.json(&["why", &victim, "--json"]);
+    let wish =
+        why["records"].as_array().unwrap().iter().find(|record| !record["data"]["stop_wish"].is_null());
+    let wish = wish.unwrap_or_else(|| panic!("{why}"));
+    assert_eq!(wish["actor"], json!({"type": "agent", "id": id}), "{wish}");
+    assert_eq!(wish["reasons"].as_array().map_or(0, Vec::len), 0, "a person has said nothing: {wish}");
+    let nested = crate::runs::titled(&shelf, "nested").unwrap();
+    assert_eq!(nested["parent"], *id, "{nested}");
+}

@@ -172,7 +172,7 @@ fn words_that_are_not_understood_are_answered_with_the_nearest() {
         with("cancelled", "run.cancelled.operatr", &[]),
         told(
             "unknown reason \"run.cancelled.operatr\"",
-            "one of run.cancelled.operator, play.cancelled.operator, run.cancelled.parent"
+            "one of run.cancelled.operator, play.cancelled.operator, run.cancelled.agent"
         )
     );
     assert_eq!(

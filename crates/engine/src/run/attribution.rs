@@ -60,6 +60,7 @@ impl Watching<'_, '_> {
         Some(match wanted {
             StopFor::Operator => StopCause::Operator,
             StopFor::Parent => StopCause::Parent,
+            StopFor::Agent => StopCause::Agent,
         })
     }
 
@@ -107,7 +108,9 @@ impl Watching<'_, '_> {
     /// Who asked for the stop that has begun, as far as it is known.
     pub(super) fn stopped_for(&self, cause: Cause) -> Option<String> {
         match cause {
-            Cause::Stopped(StopCause::Operator | StopCause::Parent) => self.asked_by.clone(),
+            Cause::Stopped(StopCause::Operator | StopCause::Parent | StopCause::Agent) => {
+                self.asked_by.clone()
+            }
             Cause::Stopped(_) => self.signalled.clone(),
             Cause::Timer { .. } | Cause::OfItself => None,
         }
@@ -131,6 +134,7 @@ pub(super) const fn stop_word(cause: Cause) -> &'static str {
             StopCause::Terminate => "sigterm",
             StopCause::Operator => "operator",
             StopCause::Parent => "parent",
+            StopCause::Agent => "agent",
             StopCause::Budget => "budget",
             StopCause::Shutdown => "shutdown",
         },

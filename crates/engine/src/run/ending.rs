@@ -179,6 +179,10 @@ fn stopped(cause: StopCause, asked: &Asked) -> Ending {
             const { ReasonCode::of("run.cancelled.parent") },
             format!("stopped with {}", by("the run that started it")),
         ),
+        StopCause::Agent => cancelled(
+            const { ReasonCode::of("run.cancelled.agent") },
+            format!("stopped by the agent of {}", by("another run")),
+        ),
         StopCause::Budget => {
             cancelled(const { ReasonCode::of("run.cancelled.budget") }, "its budget was used up".to_owned())
         }

@@ -114,6 +114,7 @@ machine! {
         "run.cancelled.sighup" by choice: "Its terminal was closed.";
         "run.cancelled.signal" by choice: "A program sent the supervisor SIGINT, SIGQUIT or SIGHUP.";
         "run.cancelled.operator" was ["run.cancelled.manual_kill", "run.cancelled.force_kill"] by choice: "An operator stopped it.";
+        "run.cancelled.agent": "An agent stopped it, from inside of a run.";
         "run.cancelled.parent" was ["run.cancelled.orchestrator"] by choice: "What started it was stopped.";
         "run.cancelled.system" was ["run.cancelled.stale_auto"]: "The system called it off.";
         "run.cancelled.budget": "A budget was used up.";
