@@ -36,6 +36,8 @@ const HEAD_BYTES: usize = 16 * 1024;
 const CONNECTIONS_MAX: usize = 4096;
 /// Connections that wait for a request at the most.
 const WAITING_MAX: usize = 1024;
+/// How long a connection may wait for its request, however many do.
+const GRACE: Duration = Duration::from_secs(1);
 /// How long what is being answered may take when the server is to stop.
 const DRAIN: Duration = Duration::from_secs(5);
 
@@ -74,7 +76,7 @@ impl Doors {
 /// Serves until it is to stop, and until what is being answered is answered or the time for it is over.
 pub(crate) async fn serve(doors: Doors, router: Router, mut stopping: watch::Receiver<bool>) {
     let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-    let seats = Seats::new(waiting_max());
+    let seats = Seats::new(waiting_max(), GRACE);
     let graceful = GracefulShutdown::new();
     let over_socket = router.clone().layer(Extension(OverSocket));
     loop {

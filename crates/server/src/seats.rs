@@ -6,19 +6,22 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
 /// The connections that wait, the longest first.
 pub(crate) struct Seats {
     waiting_max: usize,
+    /// How long a connection may wait, however many there are: one whose request is there may not have been looked at yet.
+    grace: Duration,
     waiting: Mutex<Waiting>,
 }
 
 #[derive(Default)]
 struct Waiting {
     next: u64,
-    by_turn: BTreeMap<u64, Arc<Notify>>,
+    by_turn: BTreeMap<u64, (Arc<Notify>, Instant)>,
 }
 
 /// The place of one connection.
@@ -32,8 +35,8 @@ pub(crate) struct Seat {
 pub(crate) struct Busy(Arc<Seat>);
 
 impl Seats {
-    pub(crate) fn new(waiting_max: usize) -> Arc<Self> {
-        Arc::new(Self { waiting_max: waiting_max.max(1), waiting: Mutex::default() })
+    pub(crate) fn new(waiting_max: usize, grace: Duration) -> Arc<Self> {
+        Arc::new(Self { waiting_max: waiting_max.max(1), grace, waiting: Mutex::default() })
     }
 
     /// A place for a connection, which waits for its first request.
@@ -47,21 +50,21 @@ impl Seats {
     /// Closes the connection that has waited longest; `false` if none waits.
     pub(crate) fn evict(&self) -> bool {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.by_turn.pop_first().map(|(_, evicted)| evicted.notify_one()).is_some()
+        waiting.by_turn.pop_first().map(|(_, (evicted, _))| evicted.notify_one()).is_some()
     }
 
     fn enter(&self, evicted: &Arc<Notify>) -> u64 {
-        let turn = {
-            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-            let turn = waiting.next;
-            waiting.next += 1;
-            waiting.by_turn.insert(turn, Arc::clone(evicted));
-            if waiting.by_turn.len() <= self.waiting_max {
-                return turn;
-            }
-            turn
-        };
-        self.evict();
+        let now = Instant::now();
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let turn = waiting.next;
+        waiting.next += 1;
+        waiting.by_turn.insert(turn, (Arc::clone(evicted), now));
+        if waiting.by_turn.len() > self.waiting_max
+            && let Some(oldest) = waiting.by_turn.first_entry()
+            && now.saturating_duration_since(oldest.get().1) >= self.grace
+        {
+            oldest.remove().0.notify_one();
+        }
         turn
     }
 
@@ -118,7 +121,7 @@ mod tests {
 
     #[test]
     fn the_one_that_has_waited_longest_makes_room_and_never_one_that_is_answered() {
-        let seats = Seats::new(2);
+        let seats = Seats::new(2, Duration::ZERO);
         let (first, second) = (seats.take(), seats.take());
         let answered = first.busy();
         let third = seats.take();
@@ -130,5 +133,13 @@ mod tests {
         assert!(is_evicted(&third) && !is_evicted(&first));
         drop(fourth);
         assert!(seats.evict() && is_evicted(&first) && !seats.evict());
+    }
+
+    #[test]
+    fn one_that_has_only_come_does_not_make_room_until_there_is_none() {
+        let seats = Seats::new(1, Duration::from_secs(3600));
+        let (first, second) = (seats.take(), seats.take());
+        assert!(!is_evicted(&first) && !is_evicted(&second));
+        assert!(seats.evict() && is_evicted(&first) && !is_evicted(&second));
     }
 }

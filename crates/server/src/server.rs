@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use callboard_engine::{Clock, Host, Reaper};
 use callboard_ledger::{Ledger, ReadError};
-use tokio::net::{TcpListener, TcpSocket};
+use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix;
 use tokio::sync::{Semaphore, watch};
@@ -36,8 +36,6 @@ use crate::trends::Trends;
 const WORKERS: usize = 2;
 /// Threads that may wait for the store.
 const WAITING_MAX: usize = 16;
-/// Connections that may come before they are accepted; the kernel may allow fewer.
-const BACKLOG: u32 = 4096;
 /// How often leftovers of dead supervisors are looked for.
 const SWEEP: Duration = Duration::from_secs(600);
 /// Threads that only wait need little.
@@ -145,7 +143,7 @@ impl Server {
             .enable_all()
             .build()
             .map_err(ServeError::Threads)?;
-        let bound = runtime.block_on(async { listen_on(wanted) });
+        let bound = runtime.block_on(TcpListener::bind(wanted));
         let listener = bound.map_err(|source| ServeError::Listen(wanted, source))?;
         let address = listener.local_addr().map_err(|source| ServeError::Listen(wanted, source))?;
         let signals = runtime.block_on(async { stop_signals() });
@@ -270,14 +268,6 @@ pub fn page(address: SocketAddr, own: &str) -> String {
         ip if ip.is_unspecified() || ip.is_loopback() => format!("http://{own}:{port}/"),
         _ => format!("http://{address}/"),
     }
-}
-
-/// Listens there, with room for many who come at once: who finds no room is heard only a second later.
-fn listen_on(wanted: SocketAddr) -> io::Result<TcpListener> {
-    let socket = if wanted.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    socket.set_reuseaddr(true)?;
-    socket.bind(wanted)?;
-    socket.listen(BACKLOG)
 }
 
 fn stop_signals() -> Option<[unix::Signal; 2]> {
