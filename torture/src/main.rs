@@ -36,6 +36,7 @@ mod pidreuse;
 mod powerloss;
 mod process;
 mod processes;
+mod rewrites;
 mod scene;
 mod secrets;
 mod service;

@@ -59,7 +59,7 @@ pub(crate) fn on_archiving(error: &ArchiveError) -> &'static str {
     if let ArchiveError::Store(cause) = error {
         on_asking(cause)
     } else if matches!(error, ArchiveError::Nothing { .. }) {
-        "there is a checkpoint about every 256 records; name a later record or time"
+        "a checkpoint is kept about every 256 records; name a later record or time"
     } else if matches!(error, ArchiveError::Unsound(_)) {
         "callboard verify says what is wrong; nothing was moved"
     } else if matches!(error, ArchiveError::Stranger(_)) {
@@ -121,6 +121,10 @@ pub(crate) fn on_serving(error: &ServeError) -> &'static str {
         ServeError::Threads(_) => "end programs that are not needed, or raise the limit of processes",
     }
 }
+
+/// After the store was found to be another one than was sealed, or to defend itself no longer.
+pub(crate) const BESIDE_THE_LOG: &str = "if you put the store back or moved it yourself, callboard store accept; if not, keep the files as they are and look \
+     at who could write them";
 
 /// After a record was found that does not hold.
 pub(crate) fn on_damage(seq: u64) -> String {

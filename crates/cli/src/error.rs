@@ -41,7 +41,7 @@ impl Exit {
     pub(crate) const REFUSED: Self =
         Self { code: 3, meaning: "refused: the tables do not allow it, or not to who asks" };
     /// There is nothing under that id.
-    const NOT_FOUND: Self = Self { code: 4, meaning: "not found" };
+    pub(crate) const NOT_FOUND: Self = Self { code: 4, meaning: "not found" };
     /// Somebody else writes.
     const HELD: Self = Self { code: 5, meaning: "held by another writer" };
     /// A bound was reached.

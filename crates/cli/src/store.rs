@@ -5,12 +5,14 @@
 
 use std::ffi::OsString;
 use std::fs::DirBuilder;
+use std::io::Write;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use callboard_kernel::redact;
 use callboard_ledger::{Ledger, OpenError, Options};
 
+use crate::advice;
 use crate::error::Error;
 use crate::private::{self, STORE as VARIABLE};
 
@@ -175,12 +177,24 @@ fn own() -> Result<PathBuf, Error> {
 }
 
 fn open_file(path: &Path) -> Result<Ledger, Error> {
-    Ledger::open(path, Options::default()).map_err(|source| Error::Open(path.display().to_string(), source))
+    Ledger::open(path, Options::default())
+        .map(tell_doubt)
+        .map_err(|source| Error::Open(path.display().to_string(), source))
+}
+
+/// Says whenever a store is opened that it is not the one that was sealed; what was asked for goes on.
+fn tell_doubt(ledger: Ledger) -> Ledger {
+    if let Some(doubt) = ledger.doubt() {
+        let text = format!("warning: {doubt}\n  try: callboard verify; then {}", advice::BESIDE_THE_LOG);
+        drop(writeln!(anstream::stderr(), "{text}"));
+    }
+    ledger
 }
 
 /// The key that signs checkpoints lies with the user, not with the server: whoever holds the database could sign too.
 fn open_server(url: &str) -> Result<Ledger, Error> {
     Ledger::connect(url, Options { key_path: Some(server_key()?), ..Options::default() })
+        .map(tell_doubt)
         .map_err(|source| Error::Open(without_password(url), source))
 }
 

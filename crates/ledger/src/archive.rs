@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::checkpoint::{Checkpoint, RECORDS_BETWEEN};
 use crate::engine::Ask;
 use crate::error::{ReadError, chain};
 use crate::export::{ExportError, Range};
 use crate::import::{self, ImportError, Line};
 use crate::ledger::Ledger;
-use crate::segment::{Segment, digest_of};
+use crate::segment::{self, Segment, digest_of};
 use crate::{mutant, verify};
 
 /// What was archived.
@@ -80,12 +81,12 @@ impl Ledger {
         let reader = self.reader();
         reader.archives()?;
         let after = reader.segments()?.last().map_or(0, |segment| segment.until);
-        let report = verify::verify(reader, None)?;
+        let report = verify::verify(reader, &verify::Trust::default())?;
         if let Some(problem) = report.problems.first() {
             return Err(ArchiveError::Unsound(problem.problem.clone()));
         }
         let checkpoints = reader.checkpoints()?;
-        let covered = checkpoints.iter().rev().find(|checkpoint| checkpoint.seq <= until);
+        let covered = kept(&checkpoints).rev().find(|checkpoint| checkpoint.seq <= until);
         let Some(end) = covered.filter(|checkpoint| checkpoint.seq > after) else {
             return Err(ArchiveError::Nothing { after, until });
         };
@@ -127,6 +128,15 @@ impl Ledger {
     }
 }
 
+/// The checkpoints that stay; the newest one may be replaced by that of the next commit.
+fn kept(checkpoints: &[Checkpoint]) -> impl DoubleEndedIterator<Item = &Checkpoint> {
+    let is_passing = |(at, checkpoint): &(usize, &Checkpoint)| {
+        let before = at.checked_sub(1).map_or(0, |before| checkpoints[before].seq);
+        at + 1 == checkpoints.len() && checkpoint.seq - before < RECORDS_BETWEEN
+    };
+    checkpoints.iter().enumerate().filter(move |pair| !is_passing(pair)).map(|(_, checkpoint)| checkpoint)
+}
+
 /// Gives the file its name, and syncs the name too. A file that an interrupted archive left there is the same one.
 fn name(partial: &Path, segment: &Segment) -> Result<(), ArchiveError> {
     let fail = |source| at(&segment.path, source);
@@ -145,7 +155,7 @@ fn read_back(reader: &dyn Ask, segment: &Segment) -> Result<(), ArchiveError> {
     let path = &segment.path;
     let not_the_same = |problem: String| ArchiveError::NotTheSame { path: path.clone(), problem };
     segment.check().map_err(|error| not_the_same(error.to_string()))?;
-    let mut file = BufReader::new(File::open(path).map_err(|source| at(path, source))?);
+    let mut file = BufReader::new(segment::open(path).map_err(|source| at(path, source))?);
     let mut problem = None;
     let mut lines = import::lines(&mut file);
     reader.each_record(segment.after, segment.until, &mut |record| {

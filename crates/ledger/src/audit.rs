@@ -3,7 +3,7 @@
 //! Invariant: a range needs nothing from outside of it. The first record of an entity in a range is set aside, and
 //! compared with what an earlier range says of the entity when both were read. Deliberately absent: the views.
 
-use callboard_kernel::EntityId;
+use callboard_kernel::{EntityId, Moment};
 use callboard_lifecycle::{Kind, Words};
 use uuid::Uuid;
 
@@ -15,6 +15,7 @@ use crate::fold::Fold;
 use crate::mutant;
 use crate::ranges::Range;
 use crate::record::{Hash, Record};
+use crate::redecide::{self, Judgement};
 use crate::shape::Shapes;
 use crate::verify::{PROBLEMS_MAX, Problem};
 
@@ -39,6 +40,10 @@ pub(crate) struct Part<'a> {
     broken: Option<String>,
     root: Root,
     last_seq: u64,
+    /// When its first and its newest record were decided.
+    times: Option<((u64, Moment), Moment)>,
+    /// Records that this program cannot decide anew.
+    unproved: u64,
     checkpoints: &'a [Checkpoint],
 }
 
@@ -56,6 +61,8 @@ impl<'a> Part<'a> {
             broken: None,
             root: Root::after(before),
             last_seq: range.after,
+            times: None,
+            unproved: 0,
             checkpoints,
         };
         let (mut scratch, mut shapes) = (Vec::new(), Shapes::new());
@@ -98,9 +105,17 @@ impl<'a> Part<'a> {
         } else {
             follows(line, track.version, &track.state, track.hash, scratch)
         };
-        let problem = problem.or_else(|| {
-            (!known.is_legal).then(|| format!("{} -> {} is not a legal edge", line.from_state, line.to_state))
+        let problem = problem.or_else(|| match redecide::judge(line) {
+            Judgement::Wrong(problem) if !mutant::removed("decide_anew") => Some(problem),
+            Judgement::Sound | Judgement::Wrong(_) => None,
+            Judgement::Unproved => {
+                self.unproved += 1;
+                None
+            }
         });
+        let problem = problem.or_else(|| in_time(line, self.times.map(|(_, newest)| newest)));
+        let first = self.times.map_or((line.seq, line.at), |(first, _)| first);
+        self.times = Some((first, line.at));
         if let Some(problem) = problem {
             note(&mut self.problems, line, problem);
         }
@@ -182,6 +197,13 @@ fn follows(
     }
 }
 
+/// The ledger's time never runs backwards.
+fn in_time(line: &Borrowed<'_>, before: Option<Moment>) -> Option<String> {
+    before.filter(|before| line.at < *before).map(|_| BACKWARDS.to_owned())
+}
+
+const BACKWARDS: &str = "it was decided before the record in front of it";
+
 fn note(problems: &mut Vec<Problem>, line: &Borrowed<'_>, problem: String) {
     if problems.len() < PROBLEMS_MAX {
         problems.push(named(line, problem));
@@ -201,6 +223,8 @@ pub(crate) struct Whole {
     pub(crate) problems: Vec<Problem>,
     /// What is wrong with checkpoints.
     pub(crate) unsealed: Vec<Problem>,
+    /// Records that this program cannot decide anew.
+    pub(crate) unproved: u64,
     /// What the log says of every entity.
     pub(crate) folds: Vec<(Uuid, Fold)>,
     /// Why it could not be read to its end.
@@ -210,10 +234,18 @@ pub(crate) struct Whole {
 impl Whole {
     pub(crate) fn of(parts: Vec<Part<'_>>) -> Self {
         let (mut problems, mut unsealed) = (Vec::new(), Vec::new());
-        let (mut records, mut broken) = (0, None);
+        let (mut records, mut unproved, mut broken) = (0, 0, None);
+        let mut newest: Option<Moment> = None;
         let mut tracks: Option<Entities<Track>> = None;
         for part in parts {
             records += part.records;
+            unproved += part.unproved;
+            if let Some(((seq, at), last)) = part.times {
+                if newest.is_some_and(|newest| at < newest) {
+                    problems.push(Problem { seq: Some(seq), entity: None, problem: BACKWARDS.to_owned() });
+                }
+                newest = Some(last);
+            }
             problems.extend(part.problems);
             unsealed.extend(part.unsealed);
             // What stood in a part that cannot be read is not known to be missing.
@@ -234,7 +266,7 @@ impl Whole {
         problems.sort_by_key(|problem| problem.seq);
         let all = tracks.map_or_else(Vec::new, Entities::into_all);
         let folds = all.into_iter().map(|(id, track)| (id, track.fold)).collect();
-        Self { records, problems, unsealed, folds, broken }
+        Self { records, problems, unsealed, unproved, folds, broken }
     }
 }
 

@@ -54,8 +54,6 @@ pub(crate) fn fault_of(verdicts: &[Verdict]) -> Result<(), Fault> {
 pub(crate) struct Seen {
     pub(crate) seq: u64,
     pub(crate) at: Moment,
-    pub(crate) checkpoint: u64,
-    pub(crate) root: Hash,
 }
 
 /// The log's end and the entities at hand.

@@ -1,4 +1,4 @@
-//! Checkpoints: signed summaries of the log up to a record, so that a cut or rewritten tail is found.
+//! Checkpoints: signed summaries of the log up to a record, so that a cut or rewritten log is found.
 //!
 //! Invariant: a root covers every record hash up to its sequence number, in order, through the root before it.
 //! The key lies beside the store, or where it was said to, and only its owner can read it; whoever can read it can sign, so a copy of the
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::OpenError;
 use crate::record::{Hash, Unreadable};
 
-/// How many records may be without a checkpoint; the cost of one is a signature.
+/// After so many records a checkpoint stays; one of fewer is replaced by that of the next commit.
 pub(crate) const RECORDS_BETWEEN: u64 = 256;
 
 /// One signed summary.
@@ -27,6 +27,8 @@ pub(crate) struct Checkpoint {
     pub(crate) root: Hash,
     pub(crate) public_key: [u8; 32],
     pub(crate) signature: [u8; 64],
+    /// The newest record that no checkpoint covered when the writer of this one came; 0 if all were covered.
+    pub(crate) unsealed: u64,
 }
 
 /// Who signed a checkpoint.
@@ -55,6 +57,7 @@ impl serde::Serialize for PublicKey {
 }
 
 /// Folds record hashes into the next root.
+#[derive(Clone)]
 pub(crate) struct Root(blake3::Hasher);
 
 impl Root {
@@ -96,9 +99,9 @@ impl Seal {
         PublicKey(self.0.verifying_key().to_bytes())
     }
 
-    pub(crate) fn sign(&self, seq: u64, at: Moment, root: Hash) -> Checkpoint {
-        let signature = self.0.sign(&message(seq, at, root)).to_bytes();
-        Checkpoint { seq, at, root, public_key: self.0.verifying_key().to_bytes(), signature }
+    pub(crate) fn sign(&self, seq: u64, at: Moment, root: Hash, unsealed: u64) -> Checkpoint {
+        let signature = self.0.sign(&message(seq, at, root, unsealed)).to_bytes();
+        Checkpoint { seq, at, root, public_key: self.0.verifying_key().to_bytes(), signature, unsealed }
     }
 }
 
@@ -115,19 +118,25 @@ struct Fields {
     root: String,
     public_key: String,
     signature: String,
+    #[serde(default, skip_serializing_if = "is_none")]
+    unsealed: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+const fn is_none(unsealed: &u64) -> bool {
+    *unsealed == 0
 }
 
 impl Checkpoint {
     /// Its line in an export.
     pub(crate) fn line(&self) -> Result<String, Unreadable> {
-        let (first, second) = self.signature.split_at(32);
-        let half = |bytes: &[u8]| Hash::of(bytes).unwrap_or_default().to_string();
         let checkpoint = Fields {
             seq: self.seq,
             at: self.at,
             root: self.root.to_string(),
             public_key: PublicKey(self.public_key).to_string(),
-            signature: half(first) + &half(second),
+            signature: self.signature_text(),
+            unsealed: self.unsealed,
         };
         Ok(serde_json::to_string(&CheckpointLine { checkpoint })?)
     }
@@ -137,29 +146,47 @@ impl Checkpoint {
         let CheckpointLine { checkpoint: fields } =
             serde_json::from_str(text).map_err(|error| error.to_string())?;
         let hex = |text: Option<&str>| text.and_then(Hash::from_hex).ok_or("a checkpoint has bad digits");
-        let (first, second) = (hex(fields.signature.get(..64))?, hex(fields.signature.get(64..))?);
-        let mut signature = [0; 64];
-        signature[..32].copy_from_slice(&first.0);
-        signature[32..].copy_from_slice(&second.0);
+        let signature = Self::signature_of(&fields.signature).ok_or("a checkpoint has bad digits")?;
         Ok(Self {
             seq: fields.seq,
             at: fields.at,
             root: hex(Some(&fields.root))?,
             public_key: hex(Some(&fields.public_key))?.0,
             signature,
+            unsealed: fields.unsealed,
         })
+    }
+
+    /// Its signature as digits.
+    pub(crate) fn signature_text(&self) -> String {
+        let (first, second) = self.signature.split_at(32);
+        let half = |bytes: &[u8]| Hash::of(bytes).unwrap_or_default().to_string();
+        half(first) + &half(second)
+    }
+
+    /// A signature from its digits.
+    pub(crate) fn signature_of(text: &str) -> Option<[u8; 64]> {
+        let mut signature = [0; 64];
+        signature[..32].copy_from_slice(&Hash::from_hex(text.get(..64)?)?.0);
+        signature[32..].copy_from_slice(&Hash::from_hex(text.get(64..)?)?.0);
+        Some(signature)
     }
 
     /// Was it signed by the key it names?
     pub(crate) fn is_signed(&self) -> bool {
         let Ok(key) = VerifyingKey::from_bytes(&self.public_key) else { return false };
         let signature = Signature::from_bytes(&self.signature);
-        key.verify(&message(self.seq, self.at, self.root), &signature).is_ok()
+        key.verify(&message(self.seq, self.at, self.root, self.unsealed), &signature).is_ok()
     }
 }
 
-fn message(seq: u64, at: Moment, root: Hash) -> Vec<u8> {
-    let mut message = b"callboard checkpoint 1\0".to_vec();
+fn message(seq: u64, at: Moment, root: Hash, unsealed: u64) -> Vec<u8> {
+    let mut message = b"callboard checkpoint ".to_vec();
+    // Checkpoints of older programs are of the first sort too.
+    message.extend_from_slice(if unsealed == 0 { b"1\0" } else { b"2\0" });
+    if unsealed > 0 {
+        message.extend_from_slice(&unsealed.to_le_bytes());
+    }
     message.extend_from_slice(&seq.to_le_bytes());
     message.extend_from_slice(&at.as_micros().to_le_bytes());
     message.extend_from_slice(&root.0);

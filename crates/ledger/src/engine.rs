@@ -20,12 +20,15 @@ use crate::segment::Segment;
 use crate::store::{Info, Job, Listing, Page, Slice, Standing, Stored};
 use crate::verify::Problem;
 use crate::views::{EachRecord, Share};
+use crate::witness::Witness;
 
 /// The writing side; owned by the one writer thread of the process.
 pub(crate) trait Commit: Send {
     /// Commits what is queued, each job as if it were alone, and answers after the sync. Gives back the newest
     /// record that was answered for, or the fault that all of them met.
     fn commit(&mut self, jobs: Vec<Job>) -> Result<Anchor, Fault>;
+    /// Tells a second place of every seal from here on.
+    fn watched_by(&mut self, witness: Arc<Witness>);
 }
 
 /// The reading side; shared by all callers.
@@ -53,6 +56,16 @@ pub(crate) trait Ask: Send + Sync {
     fn between(&self, kind: Kind, low: u128, high: u128, limit: usize) -> Result<Vec<EntityId>, ReadError>;
     /// Every checkpoint, in order.
     fn checkpoints(&self) -> Result<Vec<Checkpoint>, ReadError>;
+    /// The two newest checkpoints, the newest first.
+    fn newest_checkpoints(&self) -> Result<Vec<Checkpoint>, ReadError>;
+    /// The root of the checkpoint at a record.
+    fn root_at(&self, seq: u64) -> Result<Option<Hash>, ReadError>;
+    /// Is it answered by a copy that may lag behind?
+    fn is_standby(&self) -> bool {
+        false
+    }
+    /// What tells this store from every other one.
+    fn store_id(&self) -> Result<String, ReadError>;
     /// The keys that sign checkpoints of this store, the first one first.
     fn signers(&self) -> Result<Vec<PublicKey>, ReadError>;
     /// The parts of the log that are in files, in order.
@@ -92,6 +105,8 @@ pub(crate) trait Ask: Send + Sync {
     fn seals(&self) -> bool {
         true
     }
+    /// The newest record from before every commit was sealed, if no seal covers it yet.
+    fn awaits_seal(&self) -> Result<u64, ReadError>;
     /// Tries whether the store can be written, by a write that changes nothing.
     fn probe(&self) -> Result<(), ReadError>;
     /// Gives back the space that is not needed.

@@ -89,6 +89,14 @@ pub enum OpenError {
         /// What was replaced.
         told: String,
     },
+    /// How far the store is sealed cannot be read, or not brought up to date.
+    #[error("failed to read how far the store at {path} is sealed")]
+    Seal {
+        /// Where the store is.
+        path: PathBuf,
+        /// Why.
+        source: Box<ReadError>,
+    },
     /// The key that signs checkpoints cannot be read or made.
     #[error("failed to read or make the checkpoint key at {path}")]
     Key {
@@ -191,6 +199,9 @@ pub enum ReadError {
     /// The store at the path is not the one that was opened.
     #[error("the store is not the one that was opened: {0}")]
     Replaced(String),
+    /// The database took a statement and did not do what it says.
+    #[error("the database did not write what it was told to: {0}")]
+    NotWritten(&'static str),
     /// A file beside the store could not be read or written.
     #[error("failed to reach a file of the store")]
     File(#[from] std::io::Error),

@@ -6,7 +6,7 @@
 //! elsewhere.
 
 use callboard_kernel::{Actor, Channel, Event, EventType, Facts, Misfit, State};
-use callboard_lifecycle::{ActorClass, Words};
+use callboard_lifecycle::{ActorClass, Kind, Words};
 use uuid::Uuid;
 
 use crate::body::{self, Body};
@@ -75,7 +75,7 @@ fn bare(line: &Borrowed<'_>, shape: Shape) -> Event {
 pub(crate) enum Fold {
     Known(Box<Stretch>),
     /// It has a record that only a newer program can read, or one that does not follow.
-    Unknown(Box<ReadError>),
+    Unknown(Option<Kind>, Box<ReadError>),
 }
 
 /// What some records of an entity say that follow one another.
@@ -93,7 +93,7 @@ impl Fold {
     pub(crate) fn before(line: &Borrowed<'_>, shape: Option<Shape>) -> Self {
         let shape = match shape.map_or_else(|| Shape::of(line), Ok) {
             Ok(shape) => shape,
-            Err(error) => return Self::Unknown(Box::new(error.into())),
+            Err(error) => return Self::Unknown(Kind::parse(line.kind).ok(), Box::new(error.into())),
         };
         let id = callboard_kernel::EntityId::new(shape.kind, line.entity);
         let before = State { id, version: line.version.wrapping_sub(1), lifecycle: shape.from };
@@ -106,7 +106,7 @@ impl Fold {
     pub(crate) fn kind(&self) -> Option<&'static str> {
         match self {
             Self::Known(stretch) => Some(stretch.before.id.kind().name()),
-            Self::Unknown(_) => None,
+            Self::Unknown(kind, _) => kind.map(Kind::name),
         }
     }
 
@@ -115,7 +115,7 @@ impl Fold {
         if let Self::Known(stretch) = self
             && let Err(error) = stretch.take(line, shape)
         {
-            *self = Self::Unknown(Box::new(error));
+            *self = Self::Unknown(Some(stretch.before.id.kind()), Box::new(error));
         }
     }
 
@@ -124,11 +124,12 @@ impl Fold {
         let Self::Known(earlier) = self else { return };
         match later {
             Self::Known(later) => {
+                let kind = earlier.before.id.kind();
                 if let Err(misfit) = earlier.join(*later) {
-                    *self = Self::Unknown(Box::new(misfit.into()));
+                    *self = Self::Unknown(Some(kind), Box::new(misfit.into()));
                 }
             }
-            Self::Unknown(error) => *self = Self::Unknown(error),
+            unknown @ Self::Unknown(..) => *self = unknown,
         }
     }
 
@@ -136,7 +137,7 @@ impl Fold {
     pub(crate) fn settle(self) -> Result<Stored, ReadError> {
         match self {
             Self::Known(stretch) => stretch.settle(),
-            Self::Unknown(error) => Err(*error),
+            Self::Unknown(_, error) => Err(*error),
         }
     }
 }
@@ -225,11 +226,9 @@ pub(crate) fn of_log(reader: &dyn Ask, last: u64) -> Result<(Vec<(Uuid, Fold)>, 
 
 #[cfg(test)]
 mod tests {
-    use callboard_kernel::{EntityId, Moment};
-    use callboard_lifecycle::Kind;
-
     use super::*;
     use crate::record::Hash;
+    use callboard_kernel::{EntityId, Moment};
 
     fn record(version: u64, event_type: &str, from: &str, to: &str, body: &str) -> Record {
         Record {

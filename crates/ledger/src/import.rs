@@ -1,8 +1,8 @@
 //! Import: takes the lines of an export in, all of them or none.
 //!
 //! Invariant: a record is taken only if it continues the log and its entity, and if its hash, computed anew, is the
-//! one it names; the database checks its edge as it does for everybody. Deliberately absent: deciding. What is taken
-//! in was decided where it comes from, and who may write to the store may import.
+//! one it names, and if the kernel, which decides it anew, takes it from the actor it names, with its reasons and its
+//! evidence. Deliberately absent: whose record it is; a file can be made by anybody, and only its checkpoints say who signed it.
 
 use std::io::{self, BufRead, Read};
 
@@ -12,15 +12,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
-use crate::checkpoint::Checkpoint;
+use crate::checkpoint::{Checkpoint, PublicKey};
 use crate::error::ReadError;
 use crate::export::Legacy;
 use crate::ledger::Ledger;
+use crate::mutant;
 use crate::promise::Signed;
 use crate::record::{Hash, Record};
+use crate::redecide::{self, Judgement};
 
 /// What an import took in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Imported {
     /// How many records.
     pub records: u64,
@@ -30,6 +32,10 @@ pub struct Imported {
     pub legacy_known: u64,
     /// Where the log ends.
     pub head: u64,
+    /// How many of the records a seal in the export covers; whoever made the file may have changed the others.
+    pub sealed: u64,
+    /// The keys that sealed them.
+    pub keys: Vec<PublicKey>,
 }
 
 /// Why nothing was imported.
@@ -69,29 +75,63 @@ pub(crate) type Lines<'a> = dyn Iterator<Item = Result<(u64, Line), ImportError>
 impl Ledger {
     /// Takes an export in: into an empty store, or into one that it continues. On any error nothing was taken.
     pub fn import(&self, from: &mut dyn BufRead) -> Result<Imported, ImportError> {
-        self.reader().import(&mut lines(from))
+        self.import_sealed_by(&[], from)
+    }
+
+    /// The same, where every record must be sealed by one of these keys, if there are any.
+    pub fn import_sealed_by(
+        &self,
+        keys: &[PublicKey],
+        from: &mut dyn BufRead,
+    ) -> Result<Imported, ImportError> {
+        let mut reading = Reading { from, number: 0, signed: Signed::by(keys) };
+        let mut imported = self.reader().import(&mut reading)?;
+        (imported.sealed, imported.keys) = reading.signed.told();
+        Ok(imported)
+    }
+}
+
+/// Would the kernel have recorded it? What this program cannot decide is taken, and `verify` counts it as unproved.
+pub(crate) fn decided(record: &Record) -> Result<(), String> {
+    match redecide::judge(&record.borrowed()) {
+        Judgement::Wrong(problem) if !mutant::removed("decide_anew") => Err(problem),
+        Judgement::Sound | Judgement::Unproved | Judgement::Wrong(_) => Ok(()),
     }
 }
 
 /// The numbered lines of an export that an engine takes; the checkpoints among them are checked on the way.
 pub(crate) fn lines(from: &mut dyn BufRead) -> impl Iterator<Item = Result<(u64, Line), ImportError>> {
-    let (mut number, mut signed) = (0, Signed::default());
-    std::iter::from_fn(move || {
+    Reading { from, number: 0, signed: Signed::default() }
+}
+
+/// An export that is being read.
+struct Reading<'a> {
+    from: &'a mut dyn BufRead,
+    number: u64,
+    signed: Signed,
+}
+
+impl Iterator for Reading<'_> {
+    type Item = Result<(u64, Line), ImportError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
         loop {
-            return match next(from, &mut number) {
+            let piece = next(self.from, &mut self.number);
+            let number = self.number;
+            let refuse = |problem| ImportError::Line { number, problem };
+            return match piece {
                 Err(error) => Some(Err(error)),
-                Ok(Some(Piece::Checkpoint(checkpoint))) => match signed.promise(*checkpoint) {
+                Ok(Some(Piece::Checkpoint(checkpoint))) => match self.signed.promise(*checkpoint) {
                     Ok(()) => continue,
-                    Err(problem) => Some(Err(ImportError::Line { number, problem })),
+                    Err(problem) => Some(Err(refuse(problem))),
                 },
-                Ok(Some(Piece::Line(line))) => match signed.pass(&line) {
-                    Ok(()) => Some(Ok((number, line))),
-                    Err(problem) => Some(Err(ImportError::Line { number, problem })),
-                },
-                Ok(None) => signed.end().map(|problem| Err(ImportError::Line { number, problem })),
+                Ok(Some(Piece::Line(line))) => {
+                    Some(self.signed.pass(&line).map(|()| (number, line)).map_err(refuse))
+                }
+                Ok(None) => self.signed.end().map(|problem| Err(refuse(problem))),
             };
         }
-    })
+    }
 }
 
 /// The longest line that is taken; a record is far below it.

@@ -14,7 +14,6 @@ use callboard_lifecycle::Kind;
 
 use crate::batch::Anchor;
 use crate::bell::Bell;
-use crate::checkpoint::PublicKey;
 use crate::engine::{Ask, Commit};
 use crate::error::{AppendError, Fault, NotReady, OpenError, ReadError};
 use crate::fold;
@@ -23,8 +22,9 @@ use crate::record::{Hash, Record};
 use crate::slot::{self, Ticket};
 use crate::sqlite::{Place, Reader, Writer};
 use crate::store::{Info, Job, Listing, Page, Receipt, Request, Scope, Slice, Standing, Stored};
-use crate::verify::{self, Report};
+use crate::verify::{self, Problem, Report, Trust};
 use crate::views::Share;
+use crate::witness::{self, SealedRoot, Witness};
 
 /// How a store is opened.
 #[derive(Clone, Debug)]
@@ -65,6 +65,8 @@ struct Inside {
     reader: Box<dyn Ask>,
     bell: Arc<Bell>,
     health: Arc<WriteHealth>,
+    /// What remembers outside of the store how far it was sealed.
+    witness: Option<Arc<Witness>>,
 }
 
 impl Ledger {
@@ -81,7 +83,8 @@ impl Ledger {
             let opening = scope.spawn(|| postgres::Writer::new(place, options.key_path.as_deref()));
             opening.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })?;
-        Self::start(path, writer, Box::new(reader), &options)
+        let second = options.key_path.as_deref().map(|key| witness::path_of(key, path.to_str()));
+        Self::start(path, writer, Box::new(reader), &options, second)
     }
 
     /// Opens the store at `path`, making it if it is not there.
@@ -99,7 +102,9 @@ impl Ledger {
         let place = place.sealed_by(options.key_path.clone());
         let place = if options.create { place } else { place.existing() };
         let (writer, presence, pinned) = Writer::new(place.clone())?;
-        Self::start(place.path.clone(), writer, Box::new(Reader::new(place, pinned, presence)), &options)
+        let second = place.second_place();
+        let path = place.path.clone();
+        Self::start(path, writer, Box::new(Reader::new(place, pinned, presence)), &options, second)
     }
 
     fn start(
@@ -107,7 +112,15 @@ impl Ledger {
         mut writer: impl Commit + 'static,
         reader: Box<dyn Ask>,
         options: &Options,
+        second: Option<PathBuf>,
     ) -> Result<Self, OpenError> {
+        let failed = |source| OpenError::Seal { path: path.clone(), source: Box::new(source) };
+        let witness =
+            second.map(|second| Witness::open(second, reader.as_ref())).transpose().map_err(failed)?;
+        let witness = witness.map(Arc::new);
+        if let Some(witness) = &witness {
+            writer.watched_by(Arc::clone(witness));
+        }
         let batch_max = options.batch_max;
         let (queue, jobs) = sync_channel(options.queue_max);
         let bell = Arc::new(Bell::default());
@@ -130,6 +143,7 @@ impl Ledger {
             reader,
             bell,
             health,
+            witness,
         })))
     }
 
@@ -272,14 +286,34 @@ impl Ledger {
         self.0.reader.between(kind, low, high, limit)
     }
 
-    /// Checks the whole log: hashes, versions, edges, checkpoints and views.
+    /// Checks the whole log: hashes, decisions, seals, views, the schema, and what the second place remembers.
     pub fn verify(&self) -> Result<Report, ReadError> {
-        verify::verify(self.0.reader.as_ref(), None)
+        self.verify_against(&Trust::default())
     }
 
-    /// The same, and every checkpoint must be signed by one of these keys, whatever keys the store lists.
-    pub fn verify_signed_by(&self, keys: &[PublicKey]) -> Result<Report, ReadError> {
-        verify::verify(self.0.reader.as_ref(), Some(keys))
+    /// The same, measured by what somebody kept elsewhere.
+    pub fn verify_against(&self, trust: &Trust) -> Result<Report, ReadError> {
+        let mut report = verify::verify(self.0.reader.as_ref(), trust)?;
+        report.extend(self.doubt().map(|doubt| Problem::of_doubt(&doubt)));
+        Ok(report)
+    }
+
+    /// What contradicts the second place that remembers how far this store was sealed, if anything does.
+    pub fn doubt(&self) -> Option<String> {
+        self.0.witness.as_ref().and_then(|witness| witness.doubt())
+    }
+
+    /// Takes the store as it is for the true one, after it was restored or put back on purpose.
+    pub fn accept(&self) -> Result<(), ReadError> {
+        match &self.0.witness {
+            Some(witness) => Ok(witness.accept(self.root()?.as_ref())?),
+            None => Ok(()),
+        }
+    }
+
+    /// How far the log is sealed; nothing if nothing in it is.
+    pub fn root(&self) -> Result<Option<SealedRoot>, ReadError> {
+        SealedRoot::newest(self.0.reader.as_ref())
     }
 
     /// Drops the views and folds them anew from the log.
@@ -387,6 +421,9 @@ impl Drop for Inside {
             && handle.join().is_err()
         {
             // The writer's panic was printed when it happened; there is nobody left to tell.
+        }
+        if let Some(witness) = &self.witness {
+            witness.close();
         }
     }
 }

@@ -24,7 +24,9 @@ mod postgres;
 mod promise;
 mod ranges;
 mod record;
+mod redecide;
 mod restore;
+mod sealed;
 mod segment;
 mod shape;
 mod slot;
@@ -32,6 +34,7 @@ mod sqlite;
 mod store;
 mod verify;
 mod views;
+mod witness;
 
 #[cfg(feature = "mutants")]
 pub mod mutant;
@@ -50,4 +53,5 @@ pub use restore::{BackupError, restore};
 pub use segment::Segment;
 pub use slot::Ticket;
 pub use store::{Info, Listing, Page, Receipt, Request, Scope, Sequence, Slice, Standing, Stored};
-pub use verify::{Problem, Report};
+pub use verify::{Problem, Report, SealedBy, Trust};
+pub use witness::SealedRoot;

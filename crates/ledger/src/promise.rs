@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use crate::checkpoint::{Checkpoint, Root};
+use crate::checkpoint::{Checkpoint, PublicKey, Root};
 use crate::import::Line;
 use crate::record::Hash;
 
@@ -17,13 +17,36 @@ pub(crate) struct Signed {
     root: Option<Root>,
     last: u64,
     is_told: bool,
+    /// The keys that must have signed everything; none is no such demand.
+    wanted: Vec<PublicKey>,
+    /// Records behind the newest checkpoint that was reached.
+    waiting: u64,
+    sealed: u64,
+    keys: Vec<PublicKey>,
 }
 
 impl Signed {
+    /// Every record must be sealed by one of these keys, if there are any.
+    pub(crate) fn by(wanted: &[PublicKey]) -> Self {
+        Self { wanted: wanted.to_vec(), ..Self::default() }
+    }
+
+    /// How many records were sealed, and by whom.
+    pub(crate) fn told(self) -> (u64, Vec<PublicKey>) {
+        (self.sealed, self.keys)
+    }
+
     /// Takes the next checkpoint of the export.
     pub(crate) fn promise(&mut self, checkpoint: Checkpoint) -> Result<(), String> {
         if !checkpoint.is_signed() {
             return Err(format!("the signature of the checkpoint over record {} is wrong", checkpoint.seq));
+        }
+        let key = PublicKey(checkpoint.public_key);
+        if !self.wanted.is_empty() && !self.wanted.contains(&key) {
+            return Err(format!(
+                "record {} is sealed by a key that was not asked for: {key}",
+                checkpoint.seq
+            ));
         }
         self.ahead.push_back(checkpoint);
         Ok(())
@@ -41,23 +64,39 @@ impl Signed {
             self.root = (base.seq + 1 == record.seq).then(|| Root::after(base.root));
         }
         self.last = record.seq;
+        self.waiting += 1;
         if let Some(root) = &mut self.root {
             root.add(record.hash);
         }
         let Some(checkpoint) = self.ahead.pop_front_if(|next| next.seq == record.seq) else { return Ok(()) };
-        let is_right = self.root.as_ref().is_none_or(|root| root.finish() == checkpoint.root);
+        let found = self.root.as_ref().map(Root::finish);
         self.root = Some(Root::after(checkpoint.root));
-        if is_right { Ok(()) } else { Err("the records up to here are not what was signed".to_owned()) }
+        let waiting = std::mem::take(&mut self.waiting);
+        if found == Some(checkpoint.root) {
+            self.sealed += waiting;
+            let key = PublicKey(checkpoint.public_key);
+            if !self.keys.contains(&key) {
+                self.keys.push(key);
+            }
+        } else if found.is_some() {
+            return Err("the records up to here are not what was signed".to_owned());
+        }
+        Ok(())
     }
 
     /// The export ends here; told once if that is too early.
     pub(crate) fn end(&mut self) -> Option<String> {
-        let newest = self.ahead.back()?.seq;
-        if self.is_told || newest <= self.last {
+        if self.is_told {
             return None;
         }
         self.is_told = true;
         let last = self.last;
+        let newest = self.ahead.back().map_or(0, |newest| newest.seq);
+        if newest <= last {
+            let first = last + 1 - self.waiting;
+            let is_wanted = !self.wanted.is_empty() && self.waiting > 0;
+            return is_wanted.then(|| format!("no seal covers records {first} to {last}"));
+        }
         Some(format!(
             "the export was cut off: it ends at record {last}, and a checkpoint in it covers {newest}"
         ))

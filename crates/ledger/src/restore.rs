@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use crate::archive::ArchiveError;
 use crate::error::{OpenError, ReadError};
 use crate::ledger::{Ledger, Options};
+use crate::witness;
 
 /// Why a backup was not made or not restored.
 #[derive(Debug, thiserror::Error)]
@@ -102,6 +103,8 @@ pub fn restore(backup: &Path, to: &Path) -> Result<(), BackupError> {
     for suffix in ["-wal", "-shm"] {
         std::fs::remove_file(beside(to, suffix)).ok();
     }
+    // Whoever restores a backup knows that it is older than what was there.
+    witness::forget(&witness::path_of(&beside(to, ".key"), None)).map_err(fail)?;
     std::fs::rename(&fresh, to).and_then(|()| sync_directory(to)).map_err(fail)?;
     drop(held);
     let segments = beside(backup, ".segments");
@@ -133,7 +136,7 @@ fn take_segments(files: &[&Path], store: &Path) -> Result<(), BackupError> {
 
 /// A backup is not open, and does not look as if it had been.
 fn remove_traces(backup: &Path) {
-    for suffix in [".lock", ".migrate", "-wal", "-shm"] {
+    for suffix in [".lock", ".migrate", "-wal", "-shm", ".key.sealed"] {
         std::fs::remove_file(beside(backup, suffix)).ok();
     }
 }

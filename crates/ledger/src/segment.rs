@@ -42,8 +42,16 @@ const NEAR_BYTES: u64 = 64 * 1024;
 /// The hash of a file.
 pub(crate) fn digest_of(path: &Path) -> std::io::Result<Hash> {
     let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(File::open(path)?)?;
+    hasher.update_reader(open(path)?)?;
     Ok(Hash(*hasher.finalize().as_bytes()))
+}
+
+/// Opens the file of a segment. Anything but a file is refused: whoever reads a FIFO waits for its writer.
+pub(crate) fn open(path: &Path) -> std::io::Result<File> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(std::io::Error::other("it is not a regular file"));
+    }
+    File::open(path)
 }
 
 impl Segment {
@@ -54,7 +62,7 @@ impl Segment {
         each: &mut dyn FnMut(Record) -> Result<ControlFlow<()>, ReadError>,
     ) -> Result<ControlFlow<()>, ReadError> {
         let told = |error: std::io::Error| self.lost(&error.to_string());
-        let mut file = BufReader::new(File::open(&self.path).map_err(told)?);
+        let mut file = BufReader::new(open(&self.path).map_err(told)?);
         seek_near(&mut file, after).map_err(told)?;
         let mut expected = after.max(self.after) + 1;
         let mut line = String::new();

@@ -37,25 +37,11 @@ impl Shape {
     }
 }
 
-/// A kind or a type of a newer program cannot be judged, and its hash already was.
-fn is_legal(line: &Borrowed<'_>) -> bool {
-    let Ok(kind) = Kind::parse(line.kind) else { return true };
-    let machine = kind.machine();
-    let Some(to) = machine.state(line.to_state) else { return true };
-    match line.event_type {
-        "created" => line.from_state.is_empty() && machine.start.has(to),
-        "observed" => line.from_state == line.to_state,
-        "transitioned" => machine.state(line.from_state).is_none_or(|from| machine.can_transition(from, to)),
-        _ => true,
-    }
-}
-
 /// What is known of one shape.
 #[derive(Clone, Copy)]
 pub(crate) struct Known {
     /// Nothing, if this program cannot read it.
     pub(crate) shape: Option<Shape>,
-    pub(crate) is_legal: bool,
 }
 
 struct Remembered {
@@ -81,7 +67,7 @@ impl Shapes {
         match place {
             Some(known) if known.words.iter().zip(words).all(|(known, word)| known == word) => known.known,
             _ => {
-                let known = Known { shape: Shape::of(line).ok(), is_legal: is_legal(line) };
+                let known = Known { shape: Shape::of(line).ok() };
                 *place = Some(Remembered { words: words.map(str::to_owned), known });
                 known
             }

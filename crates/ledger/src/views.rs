@@ -118,8 +118,18 @@ impl Comparison {
         // The log knows the kind better than a row that may have been changed.
         let kind = fold.as_ref().and_then(|(_, fold)| fold.kind()).unwrap_or(kind);
         let is_right = match fold {
-            // What only a newer program can read cannot be judged, and what does not follow is named elsewhere.
-            Some((_, fold)) => fold.settle().map_or(Ok(true), |stored| is_view_of(&stored))?,
+            Some((_, fold)) => {
+                let is_known = fold.kind().is_some();
+                match fold.settle() {
+                    Ok(stored) => is_view_of(&stored)?,
+                    // A kind that only a newer program knows cannot be judged.
+                    Err(_) if !is_known => true,
+                    Err(error) => {
+                        self.problems.push(Problem::of_unknown(kind, id, &error));
+                        true
+                    }
+                }
+            }
             None => false,
         };
         if !is_right && !mutant::removed("fold_the_views") {

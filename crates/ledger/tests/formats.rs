@@ -54,7 +54,10 @@ fn a_store_of_every_format_opens_and_goes_on() {
         std::fs::copy(&format, &path).unwrap();
         let ledger = open(&path);
         let report = ledger.verify().unwrap();
-        assert!(report.ok && report.records == 264 && report.checkpoints == 1, "{format:?}: {report:?}");
+        assert!(
+            report.ok && report.records == 264 && report.checkpoints == 2 && report.unsealed == 0,
+            "{format:?}: {report:?}"
+        );
         let everything = Listing { ended: true, ..Listing::default() };
         let stored = ledger.entities(everything).unwrap();
         assert_eq!((stored.len(), ledger.entities(Listing::default()).unwrap().len()), (9, 3), "{format:?}");

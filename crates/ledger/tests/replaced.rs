@@ -80,6 +80,9 @@ fn a_backup_that_is_moved_in_the_place_of_an_open_store_is_neither_written_nor_r
     drop(ledger);
     let restored = open(&path);
     assert_eq!(restored.head().unwrap(), acknowledged[0] - 1, "it is the backup, untouched");
+    let doubt = restored.doubt().unwrap_or_default();
+    assert!(doubt.contains("it was sealed up to record"), "what is lost is told of: {doubt:?}");
+    restored.accept().unwrap();
     assert!(restored.verify().unwrap().ok);
     let before = open(&before);
     assert_eq!(Some(&before.head().unwrap()), acknowledged.last(), "the file that was open has all of it");

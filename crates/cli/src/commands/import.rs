@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
+use callboard_ledger::{Imported, PublicKey};
 use clap::Args;
 
 use crate::error::{Error, Exit};
@@ -16,13 +17,17 @@ use crate::telling::count;
 
 /// Take an export in: into an empty store, or into one that it continues.
 ///
-/// Every record is checked, and on any error nothing is taken. A line {"legacy":{"kind","title","data"}} is a row from
+/// Every record is checked and decided anew, and on any error nothing is taken. The seals of an export are checked too, and it is
+/// said how many records they cover: whoever made the file may have changed the others. A line {"legacy":{"kind","title","data"}} is a row from
 /// before there were states: it is kept, counted by `ps` beside the list, and counted nowhere else.
 #[derive(Args, Debug)]
 pub(crate) struct ImportArgs {
     /// The file to read; - is standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
+    /// Take only records that this public key sealed where they come from. Can be given again.
+    #[arg(long, value_name = "HEX")]
+    key: Vec<PublicKey>,
     /// One JSON document.
     #[arg(long)]
     json: bool,
@@ -38,7 +43,10 @@ impl ImportArgs {
             Box::new(BufReader::new(file))
         };
         let name = self.file.display().to_string();
-        let imported = store.open()?.import(&mut input).map_err(|cause| Error::Import(name, cause))?;
+        let imported = store
+            .open()?
+            .import_sealed_by(&self.key, &mut input)
+            .map_err(|cause| Error::Import(name, cause))?;
         if self.json {
             screen.json(&imported)?;
         } else {
@@ -49,7 +57,31 @@ impl ImportArgs {
             };
             let head = imported.head;
             screen.print(&format!("{records} and {legacy} taken in{known}; the log ends at {head}\n"))?;
+            screen.print(&screen.prose(&seals(&imported)))?;
         }
         Ok(Exit::DONE)
     }
+}
+
+/// What the seals of the export say of what was taken in.
+fn seals(imported: &Imported) -> String {
+    if imported.records == 0 {
+        return String::new();
+    }
+    let keys: Vec<String> = imported.keys.iter().map(ToString::to_string).collect();
+    let unsealed = imported.records - imported.sealed;
+    let told = match imported.sealed {
+        0 => String::new(),
+        sealed => {
+            format!("{} sealed where they come from, by {}.", count(sealed, "record"), keys.join(" and "))
+        }
+    };
+    let untold = match unsealed {
+        0 => String::new(),
+        unsealed => format!(
+            "{} without a seal: whoever made the file may have changed what it says.",
+            count(unsealed, "record")
+        ),
+    };
+    [told, untold].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ")
 }

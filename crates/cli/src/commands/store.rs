@@ -51,6 +51,15 @@ enum StoreCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Print how far the log is sealed, as one JSON document to be kept elsewhere; null if nothing is.
+    ///
+    /// `verify --root FILE` compares the store with it later, so whoever rewrites the log has to rewrite that file too.
+    Root,
+    /// Take the store as it is for the true one, after it was put back or moved on purpose.
+    ///
+    /// Beside the key it is remembered how far the store was sealed. A store that ends before that, or holds other records,
+    /// is told of by every command until it is accepted. Look at what `verify` says first.
+    Accept,
     /// Give back the space that is not needed.
     Vacuum,
     /// Bring the format up to date; every command that opens the store does the same.
@@ -126,6 +135,17 @@ impl StoreArgs {
                 screen.print(&format!("{}\n", file.display()))?;
             }
             StoreCommand::Check { json } => return check(screen, &ledger, *json),
+            StoreCommand::Root => {
+                let root = ledger.root().map_err(Error::Ask)?;
+                screen.json(&root)?;
+                return Ok(if root.is_some() { Exit::DONE } else { Exit::NOT_FOUND });
+            }
+            StoreCommand::Accept => {
+                let doubt = ledger.doubt();
+                ledger.accept().map_err(Error::Ask)?;
+                let told = doubt.unwrap_or_else(|| "nothing contradicted it".to_owned());
+                screen.print(&format!("the store is taken as it is; {told}\n"))?;
+            }
             StoreCommand::Vacuum => {
                 let before = ledger.info().map_err(Error::Ask)?.bytes;
                 ledger.vacuum().map_err(Error::Ask)?;

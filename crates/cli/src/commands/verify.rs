@@ -3,7 +3,9 @@
 //! Invariant: a log that does not hold ends with exit code 1 and the position of the first record that does not.
 //! Deliberately absent: mending anything.
 
-use callboard_ledger::{Problem, PublicKey, Report};
+use std::path::{Path, PathBuf};
+
+use callboard_ledger::{Problem, PublicKey, Report, SealedBy, SealedRoot, Trust};
 use clap::Args;
 
 use crate::advice;
@@ -13,12 +15,18 @@ use crate::store::Store;
 use crate::table::{Cell, Column, Table};
 use crate::telling::count;
 
-/// Check every record of the log: its hash, its place, its edge, and the checkpoints over it.
+/// Check every record of the log: its hash, its place, its seal, and whether the kernel would take it.
+///
+/// The views are compared with the log, the schema with the one that this program makes, and the store with what was
+/// remembered beside its key of how far it was sealed.
 #[derive(Args, Debug)]
 pub(crate) struct VerifyArgs {
     /// Take only checkpoints that this public key signed, whatever keys the store lists. Can be given again.
     #[arg(long, value_name = "HEX")]
     key: Vec<PublicKey>,
+    /// Compare with a root that was kept elsewhere: a file that `store root` printed.
+    #[arg(long, value_name = "FILE")]
+    root: Option<PathBuf>,
     /// One JSON document.
     #[arg(long)]
     json: bool,
@@ -28,11 +36,9 @@ impl VerifyArgs {
     /// Checks it.
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
         let ledger = store.open_existing()?;
-        let report = match self.key.as_slice() {
-            [] => ledger.verify(),
-            keys => ledger.verify_signed_by(keys),
-        };
-        let report = report.map_err(Error::Ask)?;
+        let root = self.root.as_deref().map(read_root).transpose()?;
+        let trust = Trust { keys: self.key.clone(), root };
+        let report = ledger.verify_against(&trust).map_err(Error::Ask)?;
         if self.json {
             screen.json(&report)?;
         } else {
@@ -42,14 +48,34 @@ impl VerifyArgs {
     }
 }
 
+fn read_root(file: &Path) -> Result<SealedRoot, Error> {
+    let text = std::fs::read(file).map_err(|cause| Error::Input(file.to_owned(), cause))?;
+    serde_json::from_slice(&text).map_err(|cause| Error::Input(file.to_owned(), cause.into()))
+}
+
+/// Who sealed how much of it, and what this program cannot prove.
+fn proof(report: &Report) -> String {
+    let by = |sealed: &SealedBy| format!(" {} sealed by {}.", count(sealed.records, "record"), sealed.key);
+    let mut told: String = report.sealed.iter().map(by).collect();
+    if report.unsealed > 0 {
+        told += &format!(" {} not sealed.", count(report.unsealed, "record"));
+    }
+    if report.unproved > 0 {
+        let records = count(report.unproved, "record");
+        told += &format!(" {records} unproved: only a newer program can decide what they are.");
+    }
+    told
+}
+
 /// What was found, and what to do about it.
 pub(crate) fn text(screen: &Screen, report: &Report) -> String {
     let Report { records, checkpoints, problems, .. } = report;
     let Some(first) = problems.iter().min_by_key(|problem| problem.seq.unwrap_or(u64::MAX)) else {
         return screen.prose(&format!(
-            "The log holds: {} and {}.",
+            "The log holds: {} and {}.{}",
             count(*records, "record"),
-            count(*checkpoints, "checkpoint")
+            count(*checkpoints, "checkpoint"),
+            proof(report)
         ));
     };
     let place = match (first.seq, &first.entity) {
@@ -60,7 +86,10 @@ pub(crate) fn text(screen: &Screen, report: &Report) -> String {
     };
     let next = match first.seq {
         Some(seq) => advice::on_damage(seq),
-        None => "callboard store rebuild folds the views anew from the log".to_owned(),
+        None if first.entity.is_some() => {
+            "callboard store rebuild folds the views anew from the log".to_owned()
+        }
+        None => advice::BESIDE_THE_LOG.to_owned(),
     };
     let what = format!("The log does not hold {place}: {}.", first.problem);
     let listed = screen.table(&table(&problems[..problems.len().min(LISTED_MAX)]));

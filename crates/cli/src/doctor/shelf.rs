@@ -50,6 +50,7 @@ pub(super) fn checks(store: &Store, now: Moment) -> (Vec<Check>, Option<Ledger>)
     }
     checks.extend(durability(&ledger));
     checks.extend(key(store));
+    checks.push(sealed(&ledger));
     checks.push(clock(&ledger, now));
     (checks, Some(ledger))
 }
@@ -181,6 +182,25 @@ fn key(store: &Store) -> Option<Check> {
             Check::broken("key", told, format!("others can sign in your name: chmod 600 {}", path.display()))
         }
     })
+}
+
+/// How far the log is sealed, and whether that is what was remembered beside the key.
+fn sealed(ledger: &Ledger) -> Check {
+    if let Some(doubt) = ledger.doubt() {
+        return Check::broken("seal", doubt, crate::advice::BESIDE_THE_LOG);
+    }
+    match (ledger.root(), ledger.head()) {
+        (Ok(Some(root)), Ok(head)) if root.seq >= head => {
+            Check::ok("seal", format!("every record up to {} is sealed", root.seq))
+        }
+        (Ok(Some(root)), Ok(head)) => {
+            let found = format!("the log ends at record {head}, and it is sealed up to {}", root.seq);
+            Check::broken("seal", found, CHECK)
+        }
+        (Ok(None), Ok(0)) => Check::ok("seal", "there is no record yet"),
+        (Ok(None), Ok(_)) => Check::warning("seal", "no record is sealed", CHECK),
+        (Err(error), _) | (_, Err(error)) => Check::broken("seal", error.to_string(), CHECK),
+    }
 }
 
 /// A clock that went back makes what happens look as if it had happened before.

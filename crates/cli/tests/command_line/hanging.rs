@@ -4,6 +4,15 @@ use crate::held_exec::held;
 use crate::runs::{begin, only, reason, send, titled, until};
 use crate::shelf::{Shelf, text};
 
+/// Removes the store, and what is remembered beside its key of how far it was sealed.
+fn forget(shelf: &Shelf) {
+    for file in [shelf.path(), shelf.file("store.db.key.sealed")] {
+        if let Err(error) = std::fs::remove_file(&file) {
+            panic!("{}: {error}", file.display());
+        }
+    }
+}
+
 #[test]
 fn a_command_that_hangs_in_exec_is_shown_as_starting_and_can_be_stopped() {
     let shelf = Shelf::empty();
@@ -20,14 +29,14 @@ fn a_command_that_hangs_in_exec_is_shown_as_starting_and_can_be_stopped() {
     shelf.well(&["stop", view["id"].as_str().unwrap_or_default()]);
     assert_eq!(child.wait().ok().and_then(|status| status.code()), Some(143));
     assert_eq!(reason(&only(&shelf)), "run.cancelled.operator");
-    std::fs::remove_file(shelf.path()).unwrap();
+    forget(&shelf);
     // Ctrl-C ends it.
     let mut child = run(&[]);
     until("the run", || titled(&shelf, "hangs"));
     send("INT", u64::from(child.id()));
     child.wait().unwrap();
     assert_eq!(only(&shelf)["state"]["outcome"], "cancelled", "{}", only(&shelf)["state"]);
-    std::fs::remove_file(shelf.path()).unwrap();
+    forget(&shelf);
     // Its bound ends it.
     let mut child = run(&["--timeout", "300ms"]);
     assert_eq!(child.wait().ok().and_then(|status| status.code()), Some(124));

@@ -18,7 +18,9 @@ fn a_sound_log_is_verified() {
         (&report["ok"], &report["records"], &report["problems"]),
         (&json!(true), &json!(10), &json!([]))
     );
-    assert_eq!(shelf.well(&["verify"]), "The log holds: 10 records and 0 checkpoints.\n");
+    let key = shelf.json(&["store", "info", "--json"])["keys"][0].as_str().unwrap().to_owned();
+    let told = shelf.well(&["verify"]).replace('\n', " ");
+    assert_eq!(told, format!("The log holds: 10 records and 1 checkpoint. 10 records sealed by {key}. "));
     let checked = shelf.json(&["store", "check", "--json"]);
     assert_eq!((&checked["ok"], &checked["integrity"]), (&json!(true), &json!(null)));
 }
@@ -91,16 +93,20 @@ fn an_export_stops_at_the_damage_and_keeps_what_holds() {
     let shelf = fleet();
     shelf.tamper(EDIT);
     let ran = shelf.run(&["export"]);
-    assert_eq!((ran.code, ran.stdout.lines().count()), (Some(1), 5));
+    // The seal of the newest record comes first, so that what was cut off is found out.
+    assert_eq!((ran.code, ran.stdout.lines().count()), (Some(1), 6));
     let expected =
         "error: the log does not hold at record 6\n  because: its bytes do not match its hash\n  try: keep";
     assert!(ran.stderr.starts_with(expected), "{}", ran.stderr);
-    assert_eq!(shelf.well(&["export", "--until", "5"]), ran.stdout);
     let file = shelf.file("saved.jsonl");
     assert_eq!(shelf.run(&["export", text(&file)]).code, Some(1));
     assert_eq!(std::fs::read_to_string(&file).unwrap(), ran.stdout);
     let fresh = Shelf::empty();
-    fresh.well(&["import", text(&file)]);
+    let cut = fresh.run(&["import", text(&file)]);
+    assert!(cut.code == Some(1) && cut.stderr.contains("the export was cut off"), "{}", cut.stderr);
+    let file = shelf.file("sound.jsonl");
+    assert_eq!(shelf.run(&["export", "--until", "5", text(&file)]).code, Some(0));
+    assert!(fresh.well(&["import", text(&file)]).contains("5 records without a seal"));
     assert_eq!(fresh.json(&["verify", "--json"])["records"], 5);
 }
 
@@ -125,7 +131,7 @@ fn a_newer_store_is_refused_and_left_alone() {
         let ran = shelf.run(arguments);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""), "{arguments:?}");
         assert!(
-            ran.stderr.contains("has format 99, and this program knows formats up to 3"),
+            ran.stderr.contains("has format 99, and this program knows formats up to 4"),
             "{}",
             ran.stderr
         );
@@ -214,7 +220,7 @@ fn the_store_tells_of_itself_is_copied_and_gives_space_back() {
     let shelf = fleet();
     let info = shelf.json(&["store", "info", "--json"]);
     assert_eq!(info["path"], text(&shelf.path()));
-    assert_eq!((&info["format"], &info["records"], &info["entities"]), (&json!(3), &json!(10), &json!(5)));
+    assert_eq!((&info["format"], &info["records"], &info["entities"]), (&json!(4), &json!(10), &json!(5)));
     assert_eq!((&info["live"], &info["legacy"]), (&json!(3), &json!(0)));
     assert!(shelf.well(&["store", "info"]).contains("records      10\n"));
 
@@ -237,5 +243,63 @@ fn the_store_tells_of_itself_is_copied_and_gives_space_back() {
 
     shelf.well(&["store", "vacuum"]);
     assert_eq!(shelf.json(&["verify", "--json"])["ok"], true);
-    assert!(shelf.well(&["store", "migrate"]).contains("format 3"));
+    assert!(shelf.well(&["store", "migrate"]).contains("format 4"));
+}
+
+#[test]
+fn a_root_that_was_kept_elsewhere_shows_whether_the_log_is_the_one_that_was_sealed() {
+    let shelf = fleet();
+    let root = shelf.well(&["store", "root"]);
+    let kept = shelf.file("root.json");
+    std::fs::write(&kept, &root).unwrap();
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&root).unwrap()["seq"], 10);
+    shelf.create(&["session"]);
+    assert_eq!(shelf.json(&["verify", "--json", "--root", text(&kept)])["ok"], true);
+    let forged = shelf.file("forged.json");
+    std::fs::write(&forged, root.replacen("\"seq\": 10", "\"seq\": 9", 1)).unwrap();
+    let ran = shelf.run(&["verify", "--root", text(&forged)]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stdout.replace('\n', " ").contains("is not signed by the key it names"), "{}", ran.stdout);
+    let other = fleet();
+    let ran = other.run(&["verify", "--root", text(&kept)]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stdout.replace('\n', " ").contains("it is another store"), "{}", ran.stdout);
+    let empty = Shelf::empty();
+    empty.well(&[
+        "store",
+        "restore",
+        text(&{
+            let copy = empty.file("copy.db");
+            shelf.well(&["store", "backup", text(&copy)]);
+            copy
+        }),
+    ]);
+    assert_eq!(empty.json(&["verify", "--json", "--root", text(&kept)])["ok"], true);
+}
+
+#[test]
+fn a_store_that_was_rolled_back_is_told_of_by_every_command_until_it_is_accepted() {
+    let shelf = fleet();
+    let store = shelf.file("store.db");
+    let older = std::fs::read(&store).unwrap();
+    shelf.create(&["session"]);
+    std::fs::write(&store, older).unwrap();
+    let told = "warning: the log ends at record 10, and it was sealed up to record 11";
+    for _ in 0..2 {
+        let ran = shelf.run(&["ps"]);
+        assert_eq!(ran.code, Some(0));
+        assert!(ran.stderr.starts_with(told), "{}", ran.stderr);
+    }
+    let ran = shelf.run(&["verify", "--json"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stdout.contains("it is not as it was sealed before"), "{}", ran.stdout);
+    assert!(shelf.run(&["doctor"]).stdout.contains("sealed up to record 11"));
+    // It goes on, and is still told of: an honest record does not make up for those that are lost.
+    let created = shelf.run(&["create", "session"]);
+    assert!(created.code == Some(0) && created.stderr.starts_with(told), "{}", created.stderr);
+    let after = shelf.run(&["ps"]).stderr;
+    assert!(after.starts_with("warning: the records up to 11 are not those that were sealed"), "{after}");
+    assert_eq!(shelf.run(&["store", "accept"]).code, Some(0));
+    assert_eq!(shelf.run(&["ps"]).stderr, "");
+    assert_eq!(shelf.json(&["verify", "--json"])["ok"], true);
 }

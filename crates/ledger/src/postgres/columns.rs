@@ -2,8 +2,8 @@
 
 use callboard_kernel::{Entity, EntityId, Facts, Moment, State};
 use callboard_lifecycle::{Kind, Lifecycle, Words};
+use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Row, ToStatement};
 
 use super::rows::urgency;
 use super::text;
@@ -12,6 +12,7 @@ use crate::body;
 use crate::checkpoint::Checkpoint;
 use crate::error::ReadError;
 use crate::record::{Hash, Record, Unreadable};
+use crate::sealed::Step;
 use crate::store::Stored;
 
 pub(super) const RECORD: &str = "l.seq, l.entity, l.version, l.at, l.kind, l.type, l.channel, l.from_state, \
@@ -26,21 +27,21 @@ pub(super) const STORED: &str = "e.id, e.kind, e.state, e.version, e.created_at,
 pub(super) const ENTITY: &str = "SELECT id, kind, state, version, created_at, started_at, entered_at, ended_at, \
      last_activity_at, state_seq, last_seq, urgency, parent, facts, head FROM entity";
 
-pub(super) const CHECKPOINT: &str = "seq, at, root, public_key, signature";
+pub(super) const CHECKPOINT: &str = "seq, at, root, public_key, signature, unsealed";
 
 /// Takes the lock that puts all writers in one order, and what follows sees what was written before.
 pub(super) const BEGIN: &str =
     "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(7161124095259533682)";
 
-/// Where the log and its checkpoints end.
-pub(super) const END: &str = "SELECT l.seq, l.at, c.seq, c.root FROM (VALUES (1)) AS one \
-     LEFT JOIN LATERAL (SELECT seq, at FROM ledger ORDER BY seq DESC LIMIT 1) l ON true \
-     LEFT JOIN LATERAL (SELECT seq, root FROM checkpoint ORDER BY seq DESC LIMIT 1) c ON true";
+/// Where the log ends.
+pub(super) const END: &str = "SELECT l.seq, l.at FROM (VALUES (1)) AS one \
+     LEFT JOIN LATERAL (SELECT seq, at FROM ledger ORDER BY seq DESC LIMIT 1) l ON true";
+
+/// The two newest checkpoints.
+pub(super) const SEALS: &str = "SELECT seq, at, root, public_key, signature, unsealed FROM checkpoint \
+     ORDER BY seq DESC LIMIT 2";
 
 pub(super) const HASHES: &str = "SELECT seq, hash FROM ledger WHERE seq > $1 AND seq <= $2 ORDER BY seq";
-
-pub(super) const INSERT_CHECKPOINT: &str =
-    "INSERT INTO checkpoint (seq, at, root, public_key, signature) VALUES ($1, $2, $3, $4, $5)";
 
 pub(super) const INSERT_RECORDS: &str = "INSERT INTO ledger SELECT * FROM unnest($1::ledger[])";
 
@@ -54,9 +55,11 @@ pub(super) enum Touch {
     Both,
 }
 
-/// Records and view rows in one statement: one round trip, and one transaction even without a `BEGIN`.
+/// Records, view rows and the seal over them in one statement: one round trip, and one transaction even without a
+/// `BEGIN`. The last seven parameters are the seal, whose first is null if there is none, and the one that it replaces.
 pub(super) fn write(touch: Touch) -> String {
-    let born = |at: u8| format!("INSERT INTO entity SELECT * FROM unnest(${at}::entity[])");
+    let born =
+        |at: u8| format!("born AS (INSERT INTO entity SELECT * FROM unnest(${at}::entity[]) RETURNING 1)");
     let moved = |at: u8| {
         format!(
             "moved AS (UPDATE entity e SET state = x.state, version = x.version, started_at = x.started_at, \
@@ -64,15 +67,61 @@ pub(super) fn write(touch: Touch) -> String {
              state_seq = x.state_seq, last_seq = x.last_seq, urgency = x.urgency, head = x.head, \
              facts = coalesce(x.facts, e.facts), \
              parent = CASE WHEN x.facts IS NULL THEN e.parent ELSE x.parent END \
-             FROM unnest(${at}::entity[]) x WHERE e.id = x.id AND e.version < x.version RETURNING 1) \
-             SELECT view_followed((SELECT count(*) FROM moved), cardinality(${at}::entity[]))"
+             FROM unnest(${at}::entity[]) x WHERE e.id = x.id AND e.version < x.version RETURNING 1)"
         )
     };
-    let log = format!("WITH log AS ({INSERT_RECORDS})");
-    match touch {
-        Touch::Born => format!("{log} {}", born(2)),
-        Touch::Moved => format!("{log}, {}", moved(2)),
-        Touch::Both => format!("{log}, born AS ({}), {}", born(2), moved(3)),
+    let all = |what: &str, at: u8| {
+        format!("all_written((SELECT count(*) FROM {what}), cardinality(${at}::entity[]))")
+    };
+    let followed =
+        |at: u8| format!("view_followed((SELECT count(*) FROM moved), cardinality(${at}::entity[]))");
+    let (parts, checks, next) = match touch {
+        Touch::Born => (born(2), all("born", 2), 3),
+        Touch::Moved => (moved(2), followed(2), 3),
+        Touch::Both => {
+            (format!("{}, {}", born(2), moved(3)), format!("{}, {}", all("born", 2), followed(3)), 4)
+        }
+    };
+    let [seq, at, root, key, signature, unsealed, gone] = std::array::from_fn(|place| next + place);
+    format!(
+        "WITH log AS ({INSERT_RECORDS} RETURNING 1), {parts}, \
+         sealed AS (INSERT INTO checkpoint (seq, at, root, public_key, signature, unsealed) \
+             SELECT ${seq}::bigint, ${at}::bigint, ${root}::bytea, ${key}::bytea, ${signature}::bytea, \
+             ${unsealed}::bigint WHERE ${seq}::bigint IS NOT NULL RETURNING 1), \
+         gone AS (DELETE FROM checkpoint WHERE seq = ${gone}::bigint) \
+         SELECT all_written((SELECT count(*) FROM log), cardinality($1::ledger[])), \
+         all_written((SELECT count(*) FROM sealed), count(${seq}::bigint)), {checks}"
+    )
+}
+
+/// The parameters of a seal, in the order of the statement.
+pub(super) struct SealValues {
+    seq: Option<i64>,
+    at: Option<i64>,
+    root: Option<Vec<u8>>,
+    key: Option<Vec<u8>>,
+    signature: Option<Vec<u8>>,
+    unsealed: Option<i64>,
+    gone: Option<i64>,
+}
+
+impl SealValues {
+    /// Of a seal, or of none.
+    pub(super) fn of(step: Option<&Step>) -> Self {
+        let made = step.map(|step| &step.checkpoint);
+        Self {
+            seq: made.map(|made| made.seq as i64),
+            at: made.map(|made| made.at.as_micros()),
+            root: made.map(|made| made.root.0.to_vec()),
+            key: made.map(|made| made.public_key.to_vec()),
+            signature: made.map(|made| made.signature.to_vec()),
+            unsealed: made.map(|made| made.unsealed as i64),
+            gone: step.and_then(|step| step.gone).map(|seq| seq as i64),
+        }
+    }
+
+    pub(super) fn all(&self) -> [&(dyn ToSql + Sync); 7] {
+        [&self.seq, &self.at, &self.root, &self.key, &self.signature, &self.unsealed, &self.gone]
     }
 }
 
@@ -158,32 +207,15 @@ pub(super) fn checkpoint(row: &Row) -> Result<Checkpoint, ReadError> {
         root: hash(row, 2)?,
         public_key: hash(row, 3)?.0,
         signature: signature.try_into().map_err(|_| Unreadable::Size("signature"))?,
+        unsealed: number(row, 5)?,
     })
 }
 
-/// Reads where the log and its checkpoints end.
+/// Reads where the log ends.
 pub(super) fn seen(row: &Row) -> Result<Seen, ReadError> {
     let number =
         |at: usize| Ok::<_, tokio_postgres::Error>(row.try_get::<_, Option<i64>>(at)?.unwrap_or_default());
-    let root: Option<&[u8]> = row.try_get(3)?;
-    Ok(Seen {
-        seq: number(0)? as u64,
-        at: Moment::from_micros(number(1)?),
-        checkpoint: number(2)? as u64,
-        root: root.and_then(Hash::of).unwrap_or(Hash::GENESIS),
-    })
-}
-
-/// Writes a checkpoint with the statement for it.
-pub(super) async fn insert(
-    client: &Client,
-    statement: &(impl ToStatement + ?Sized),
-    checkpoint: &Checkpoint,
-) -> Result<(), tokio_postgres::Error> {
-    let Checkpoint { seq, at, root, public_key, signature } = checkpoint;
-    let (root, public_key, signature) = (root.0.as_slice(), public_key.as_slice(), signature.as_slice());
-    let values: [&(dyn ToSql + Sync); 5] = [&(*seq as i64), &at.as_micros(), &root, &public_key, &signature];
-    client.execute(statement, &values).await.map(|_| ())
+    Ok(Seen { seq: number(0)? as u64, at: Moment::from_micros(number(1)?) })
 }
 
 pub(super) fn number(row: &Row, at: usize) -> Result<u64, ReadError> {

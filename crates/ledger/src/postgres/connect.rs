@@ -12,7 +12,7 @@ use tokio_postgres::{Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::tls::{self, Trust};
-use crate::error::OpenError;
+use crate::error::{OpenError, ReadError};
 
 /// Which side a connection is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,6 +133,14 @@ impl Place {
     /// A server that has not let a session in by then will not: its socket may be there long before or after it is.
     pub(super) fn open_max(&self) -> Duration {
         self.busy_wait + CONNECT_MAX
+    }
+
+    /// What failed while the store was brought up to date.
+    pub(super) fn unreadable(&self, error: ReadError) -> OpenError {
+        if let ReadError::Postgres(source) = error {
+            return self.server(source);
+        }
+        OpenError::Seal { path: self.shown().into(), source: Box::new(error) }
     }
 
     pub(super) fn server(&self, source: tokio_postgres::Error) -> OpenError {

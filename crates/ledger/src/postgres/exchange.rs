@@ -14,13 +14,14 @@ use super::columns::{self, BEGIN};
 use super::connect::{Place, Role};
 use super::rows::Rows;
 use super::worker::Worker;
-use super::{trouble, views};
+use super::{seals, trouble, views};
 use crate::batch::Seen;
-use crate::checkpoint::{RECORDS_BETWEEN, Root, Seal};
+use crate::checkpoint::{PublicKey, Seal};
 use crate::error::ReadError;
 use crate::export::Legacy;
-use crate::import::{ImportError, Imported, Line, Lines};
-use crate::record::{Hash, Record};
+use crate::import::{self, ImportError, Imported, Line, Lines};
+use crate::record::Record;
+use crate::sealed::Sealed;
 use crate::store::Stored;
 
 /// Lines taken at once.
@@ -38,7 +39,9 @@ pub(super) fn import(
     let no_key = |error| ReadError::File(std::io::Error::other(error));
     let seal = key.map(Seal::at).transpose().map_err(no_key)?;
     let place = Arc::clone(place);
-    let mut taking = worker.start(async move { Taking::begin(&place).await }).wait()?;
+    let seal = seal.map(Arc::new);
+    let key = seal.as_deref().map(Seal::public_key);
+    let mut taking = worker.start(async move { Taking::begin(&place, key).await }).wait()?;
     loop {
         let (part, end) = part(lines);
         taking = worker.start(async move { taking.take(part).await }).wait()?;
@@ -75,6 +78,8 @@ enum End {
 struct Taking {
     client: Client,
     seen: Seen,
+    /// Where the seals end, if there is a key.
+    sealed: Option<Sealed>,
     touched: HashMap<Uuid, Stored>,
     /// How often each row came in this import; the same row twice in one file is two rows.
     rows: HashMap<[u8; 32], i64>,
@@ -83,14 +88,18 @@ struct Taking {
 }
 
 impl Taking {
-    async fn begin(place: &Place) -> Result<Self, ReadError> {
+    async fn begin(place: &Place, key: Option<PublicKey>) -> Result<Self, ReadError> {
         let client = place.connect(Role::Writer).await?;
         client.batch_execute(BEGIN).await?;
         // The lines may come slowly, and all of them are one transaction.
         client.batch_execute("SET LOCAL idle_in_transaction_session_timeout = 0").await?;
         let seen = columns::seen(&client.query_one(columns::END, &[]).await?)?;
+        let sealed = match key {
+            Some(key) => Some(seals::look_back(&client, key, seen.seq).await?),
+            None => None,
+        };
         let (touched, rows) = (HashMap::new(), HashMap::new());
-        Ok(Self { client, seen, touched, rows, scratch: Vec::new(), imported: Imported::default() })
+        Ok(Self { client, seen, sealed, touched, rows, scratch: Vec::new(), imported: Imported::default() })
     }
 
     async fn take(mut self, part: Vec<(u64, Line)>) -> Result<Self, ImportError> {
@@ -145,8 +154,12 @@ impl Taking {
         if record.hash_after(stored.head, &mut self.scratch) != record.hash {
             return Err(refuse("its bytes, after the records before it, do not match its hash".to_owned()));
         }
+        import::decided(record).map_err(refuse)?;
         stored.follow(record).map_err(|error| refuse(trouble::chain(&error)))?;
         (self.seen.seq, self.seen.at) = (record.seq, record.at);
+        if let Some(sealed) = &mut self.sealed {
+            sealed.add(record.hash);
+        }
         self.imported.records += 1;
         Ok(())
     }
@@ -195,27 +208,14 @@ impl Taking {
         Ok(())
     }
 
-    async fn finish(mut self, seal: Option<Seal>) -> Result<Imported, ImportError> {
+    async fn finish(mut self, seal: Option<Arc<Seal>>) -> Result<Imported, ImportError> {
         self.flush().await?;
-        if let Some(seal) = seal {
-            self.seal(&seal).await?;
+        if let (Some(seal), Some(sealed), true) = (seal, &mut self.sealed, self.imported.records > 0) {
+            seals::write(&self.client, &sealed.seal(&seal, self.seen.seq, self.seen.at)).await?;
         }
         self.imported.head = self.seen.seq;
         self.client.batch_execute("COMMIT").await.map_err(ReadError::from)?;
         Ok(self.imported)
-    }
-
-    async fn seal(&self, seal: &Seal) -> Result<(), ReadError> {
-        let Seen { seq, at, checkpoint, root } = self.seen;
-        if seq - checkpoint < RECORDS_BETWEEN {
-            return Ok(());
-        }
-        let rows = self.client.query(columns::HASHES, &[&(checkpoint as i64), &(seq as i64)]).await?;
-        let hashes: Vec<Hash> = rows.iter().map(|row| columns::hash(row, 1)).collect::<Result<_, _>>()?;
-        let mut root = Root::after(root);
-        hashes.into_iter().for_each(|hash| root.add(hash));
-        let sealed = seal.sign(seq, at, root.finish());
-        Ok(columns::insert(&self.client, columns::INSERT_CHECKPOINT, &sealed).await?)
     }
 }
 

@@ -10,7 +10,6 @@ use super::schema::FORMAT;
 use crate::checkpoint::PublicKey;
 use crate::error::ReadError;
 use crate::store::Info;
-use crate::verify::Problem;
 
 pub(super) async fn info(client: Client) -> Result<Info, ReadError> {
     let sql = "SELECT current_setting('server_version'), \
@@ -35,26 +34,6 @@ pub(super) async fn info(client: Client) -> Result<Info, ReadError> {
         keys: signers(&client).await?,
         segments: Vec::new(),
     })
-}
-
-/// The triggers that a store is made with; without one of them it would take what it must refuse.
-const TRIGGERS: [&str; 5] = [
-    "ledger_in_turn",
-    "ledger_continues",
-    "ledger_is_not_changed",
-    "legal_is_not_changed",
-    "signer_is_not_changed",
-];
-
-/// What the database no longer refuses by itself: triggers that are missing or switched off.
-pub(super) async fn defence(client: &Client) -> Result<Vec<Problem>, ReadError> {
-    let sql = "SELECT t.tgname::text FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid \
-               WHERE NOT t.tgisinternal AND t.tgenabled IN ('O', 'A') \
-               AND c.oid = ANY (ARRAY['ledger', 'legal', 'signer']::regclass[])";
-    let rows = client.query(sql, &[]).await?;
-    let names: Vec<&str> = rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
-    let missing = TRIGGERS.iter().filter(|name| !names.contains(name));
-    Ok(missing.map(|name| Problem::of_defence(&format!("the trigger {name}"))).collect())
 }
 
 /// The keys that sign checkpoints of this store, the first one first.

@@ -4,6 +4,7 @@
 
 mod columns;
 mod connect;
+mod defence;
 mod exchange;
 mod fence;
 mod listener;
@@ -12,6 +13,7 @@ mod pieces;
 mod reader;
 mod rows;
 mod schema;
+mod seals;
 mod session;
 mod snapshot;
 mod text;

@@ -20,7 +20,7 @@ use super::connect::{Place, Role};
 use super::session::Patience;
 use super::snapshot::Snapshot;
 use super::worker::{Pending, Worker};
-use super::{columns, exchange, listener, maintain, pieces, trouble, views};
+use super::{columns, defence, exchange, listener, maintain, pieces, trouble, views};
 use crate::bell::Bell;
 use crate::checkpoint::{Checkpoint, PublicKey};
 use crate::engine::Ask;
@@ -260,8 +260,43 @@ impl Ask for Reader {
         })
     }
 
+    fn newest_checkpoints(&self) -> Result<Vec<Checkpoint>, ReadError> {
+        self.ask(|client| async move {
+            columns::all(&client.query(columns::SEALS, &[]).await?, columns::checkpoint)
+        })
+    }
+
+    fn root_at(&self, seq: u64) -> Result<Option<Hash>, ReadError> {
+        self.ask(move |client| async move {
+            let row =
+                client.query_opt("SELECT root FROM checkpoint WHERE seq = $1", &[&(seq as i64)]).await?;
+            row.map(|row| columns::hash(&row, 0)).transpose()
+        })
+    }
+
+    fn is_standby(&self) -> bool {
+        let asked = self.ask(|client| async move {
+            Ok(client.query_one("SELECT pg_is_in_recovery()", &[]).await?.try_get::<_, bool>(0)?)
+        });
+        asked.unwrap_or(true)
+    }
+
+    fn store_id(&self) -> Result<String, ReadError> {
+        self.ask(|client| async move {
+            let row = client.query_one("SELECT coalesce(encode(store, 'hex'), '') FROM meta", &[]).await?;
+            Ok(row.try_get(0)?)
+        })
+    }
+
     fn signers(&self) -> Result<Vec<PublicKey>, ReadError> {
         self.ask(|client| async move { maintain::signers(&client).await })
+    }
+
+    fn awaits_seal(&self) -> Result<u64, ReadError> {
+        self.ask(|client| async move {
+            let row = client.query_one("SELECT coalesce(max(unsealed), 0) FROM meta", &[]).await?;
+            columns::number(&row, 0)
+        })
     }
 
     fn segments(&self) -> Result<Vec<Segment>, ReadError> {
@@ -273,7 +308,7 @@ impl Ask for Reader {
     }
 
     fn defence_problems(&self) -> Result<Vec<Problem>, ReadError> {
-        self.ask(|client| async move { maintain::defence(&client).await })
+        self.ask(|client| async move { defence::problems(&client).await })
     }
 
     fn take_out(&self, _segment: &Segment) -> Result<u64, ReadError> {

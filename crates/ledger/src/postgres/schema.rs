@@ -6,12 +6,13 @@
 use tokio_postgres::Client;
 
 use super::connect::{Place, Role};
-use crate::checkpoint::PublicKey;
+use super::seals;
+use crate::checkpoint::{PublicKey, Seal};
 use crate::error::OpenError;
 use crate::legal;
 
 /// The newest format this program knows: the number of the last migration.
-pub(super) const FORMAT: i64 = 2;
+pub(super) const FORMAT: i64 = 3;
 
 /// The lock of the writers, held by a session instead of a transaction.
 const HOLD: &str = "SELECT pg_advisory_lock(7161124095259533682)";
@@ -21,11 +22,14 @@ mod embedded {
 }
 
 /// Makes the store what this program needs, or says why it cannot.
-pub(super) async fn open(place: &Place, signer: Option<PublicKey>) -> Result<(), OpenError> {
+pub(super) async fn open(place: &Place, seal: Option<&Seal>) -> Result<(), OpenError> {
     let (mut client, task) = place.dial(Role::Writer).await.map_err(|source| place.server(source))?;
     let mut done = bring_up(&mut client, place).await;
-    if let (Ok(()), Some(signer)) = (&done, signer) {
-        done = list(&client, signer).await.map_err(|source| place.server(source));
+    if let (Ok(()), Some(seal)) = (&done, seal) {
+        done = list(&client, seal.public_key()).await.map_err(|source| place.server(source));
+        if done.is_ok() {
+            done = seals::cover_what_was(&client, seal).await.map_err(|error| place.unreadable(error));
+        }
     }
     // The lock ends with the connection, and the connection only when its task has run to its end.
     drop(client);

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use futures_util::future::{try_join3, try_join5};
+use futures_util::future::{try_join3, try_join4};
 use tokio_postgres::{Client, Statement};
 
 use super::columns::{self, Touch};
@@ -22,7 +22,6 @@ pub(super) struct Session {
     pub(super) entities: Statement,
     pub(super) keys: Statement,
     pub(super) hashes: Statement,
-    pub(super) checkpoint: Statement,
     born: Statement,
     moved: Statement,
     both: Statement,
@@ -78,15 +77,14 @@ impl Session {
         let (born, moved, both) =
             try_join3(client.prepare(&writes[0]), client.prepare(&writes[1]), client.prepare(&writes[2]))
                 .await?;
-        let (end, entities, keys, hashes, checkpoint) = try_join5(
+        let (end, entities, keys, hashes) = try_join4(
             client.prepare(columns::END),
             client.prepare(&entities),
             client.prepare(&keys),
             client.prepare(columns::HASHES),
-            client.prepare(columns::INSERT_CHECKPOINT),
         )
         .await?;
-        Ok(Self { client, end, entities, keys, hashes, checkpoint, born, moved, both, backend })
+        Ok(Self { client, end, entities, keys, hashes, born, moved, both, backend })
     }
 
     pub(super) const fn write(&self, touch: Touch) -> &Statement {

@@ -12,18 +12,20 @@ use callboard_kernel::{EntityId, Event, EventType};
 use futures_util::future::{join, join3};
 use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
+use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
-use super::columns::{self, BEGIN, Touch};
+use super::columns::{self, BEGIN, SealValues, Touch};
 use super::rows::{Rows, ViewRow, Written};
 use super::session::Session;
-use super::text;
 use super::trouble::{self, SILENCE, Trouble};
+use super::{seals, text};
 use crate::batch::{HOT_MAX, Judged, Seen, Standing, Verdict};
-use crate::checkpoint::{Checkpoint, RECORDS_BETWEEN, Root, Seal};
+use crate::checkpoint::Seal;
 use crate::error::ReadError;
 use crate::mutant;
 use crate::record::Record;
+use crate::sealed::{Sealed, Step};
 use crate::store::{Job, Receipt, Stored};
 
 /// What the writer knows of the log between two batches.
@@ -38,6 +40,10 @@ pub(super) struct Memory {
     highest: u64,
     /// No more entities than this are at hand.
     warmed: usize,
+    /// Where the seals end, for a writer that has a key; nothing before the first look.
+    sealed: Option<Sealed>,
+    /// The seal of the newest batch, until the second place is told.
+    step: Option<Step>,
 }
 
 /// Why a transaction did not end well.
@@ -78,13 +84,17 @@ impl Memory {
     pub(super) fn forget(&mut self) {
         self.standing.forget();
         (self.is_known, self.warmed) = (false, 0);
+        (self.sealed, self.step) = (None, None);
+    }
+
+    /// The seal of the newest batch, once.
+    pub(super) const fn take_step(&mut self) -> Option<Step> {
+        self.step.take()
     }
 
     /// May a batch be decided without taking the lock first?
-    pub(super) fn is_calm(&self, jobs: usize, seal: Option<&Seal>) -> bool {
-        let Seen { seq, checkpoint, .. } = self.standing.seen;
-        let is_due = seal.is_some() && seq + jobs as u64 - checkpoint >= RECORDS_BETWEEN;
-        self.is_known && !self.has_rivals && !is_due
+    pub(super) const fn is_calm(&self, seal: Option<&Seal>) -> bool {
+        self.is_known && !self.has_rivals && (seal.is_none() || self.sealed.is_some())
     }
 
     /// Decides on what is known and writes in one round trip; fails if that is not where the log ends.
@@ -92,6 +102,7 @@ impl Memory {
         &mut self,
         session: &Session,
         jobs: &[&Job],
+        seal: Option<&Seal>,
         limit: Duration,
     ) -> Result<Vec<Verdict>, Broken> {
         let wanted = self.wanted(jobs);
@@ -108,9 +119,14 @@ impl Memory {
             let is_there = columns::seen(&end)?.seq == self.standing.seen.seq;
             return if is_there { Ok(draft.verdicts) } else { Err(Broken::Overtaken) };
         }
-        let flight = join(self.put(session, &draft), mutant::point_behind("commit_sent"));
+        let step = self.seal(&draft, seal);
+        let put = self.put(session, &draft, step.as_ref());
+        let flight = join(put, mutant::point_behind("commit_sent"));
         match tokio::time::timeout(limit, flight).await.map(|(put, ())| put) {
-            Ok(Ok(())) => Ok(draft.verdicts),
+            Ok(Ok(())) => {
+                self.step = step;
+                Ok(draft.verdicts)
+            }
             Err(_) => Err(Broken::InFlight(draft.verdicts, SILENCE.to_owned())),
             Ok(Err(error)) if trouble::is_lost(&error) => {
                 Err(Broken::InFlight(draft.verdicts, trouble::chain(&error)))
@@ -170,11 +186,15 @@ impl Memory {
             within(limit, session.client.batch_execute("ROLLBACK")).await??;
             return Ok(draft.verdicts);
         }
-        let checkpoint = match seal {
-            Some(seal) => within(limit, self.seal(session, &draft, seal)).await??,
-            None => None,
-        };
-        self.end(session, draft, checkpoint, limit).await
+        if let (Some(seal), None) = (seal, &self.sealed) {
+            let before = self.standing.seen.seq - draft.records().count() as u64;
+            let look = seals::look_back(&session.client, seal.public_key(), before);
+            self.sealed = Some(within(limit, look).await??);
+        }
+        let step = self.seal(&draft, seal);
+        let verdicts = self.end(session, draft, step.as_ref(), limit).await?;
+        self.step = step;
+        Ok(verdicts)
     }
 
     /// Sends what is to be written and the commit behind it. From here on a lost connection means doubt.
@@ -182,31 +202,22 @@ impl Memory {
         &mut self,
         session: &Session,
         draft: Draft,
-        checkpoint: Option<Checkpoint>,
+        step: Option<&Step>,
         limit: Duration,
     ) -> Result<Vec<Verdict>, Broken> {
         let client = &session.client;
-        let sealed = async {
-            match &checkpoint {
-                Some(checkpoint) => columns::insert(client, &session.checkpoint, checkpoint).await,
-                None => Ok(()),
-            }
-        };
-        let sent = join3(self.put(session, &draft), sealed, client.batch_execute("COMMIT"));
+        let sent = join(self.put(session, &draft, step), client.batch_execute("COMMIT"));
         let flight = join(sent, mutant::point_behind("commit_sent"));
-        let Ok(((put, sealed, committed), ())) = tokio::time::timeout(limit, flight).await else {
+        let Ok(((put, committed), ())) = tokio::time::timeout(limit, flight).await else {
             return Err(Broken::InFlight(draft.verdicts, SILENCE.to_owned()));
         };
         // A commit behind a failed statement rolls back and calls it a success: the first error counts.
-        match put.and(sealed).and(committed) {
+        match put.and(committed) {
             Ok(()) => {}
             Err(error) if trouble::is_lost(&error) => {
                 return Err(Broken::InFlight(draft.verdicts, trouble::chain(&error)));
             }
             Err(error) => return Err(error.into()),
-        }
-        if let Some(Checkpoint { seq, root, .. }) = checkpoint {
-            (self.standing.seen.checkpoint, self.standing.seen.root) = (seq, root);
         }
         Ok(draft.verdicts)
     }
@@ -306,46 +317,38 @@ impl Memory {
     }
 
     /// Sends the records and the view rows they lead to.
-    async fn put(&self, session: &Session, draft: &Draft) -> Result<(), tokio_postgres::Error> {
+    async fn put(
+        &self,
+        session: &Session,
+        draft: &Draft,
+        step: Option<&Step>,
+    ) -> Result<(), tokio_postgres::Error> {
         let records: Vec<&Record> = draft.records().collect();
         let row = |id, facts| ViewRow { stored: self.standing.stored(id), facts };
         let born: Vec<ViewRow<'_>> = draft.born.iter().map(|id| row(*id, Written::Anew)).collect();
         let moved: Vec<ViewRow<'_>> = draft.moved.iter().map(|(id, facts)| row(*id, *facts)).collect();
         mutant::point("before_commit");
         let (records, born, moved) = (Rows(&records), Rows(&born), Rows(&moved));
-        let client = &session.client;
-        let done = match (draft.born.is_empty(), draft.moved.is_empty()) {
-            (false, true) => client.execute(session.write(Touch::Born), &[&records, &born]).await,
-            (true, false) => client.execute(session.write(Touch::Moved), &[&records, &moved]).await,
-            (_, _) => client.execute(session.write(Touch::Both), &[&records, &born, &moved]).await,
-        };
-        done.map(|_| ())
+        let seal = SealValues::of(step);
+        let (touch, rows): (Touch, Vec<&(dyn ToSql + Sync)>) =
+            match (draft.born.is_empty(), draft.moved.is_empty()) {
+                (false, true) => (Touch::Born, vec![&records, &born]),
+                (true, false) => (Touch::Moved, vec![&records, &moved]),
+                (_, _) => (Touch::Both, vec![&records, &born, &moved]),
+            };
+        let values: Vec<&(dyn ToSql + Sync)> = rows.into_iter().chain(seal.all()).collect();
+        session.client.execute(session.write(touch), &values).await.map(|_| ())
     }
 
-    /// Signs the log as it will be with this batch, if it is time to.
-    async fn seal(
-        &self,
-        session: &Session,
-        draft: &Draft,
-        seal: &Seal,
-    ) -> Result<Option<Checkpoint>, ReadError> {
-        let Seen { seq, at, checkpoint, root } = self.standing.seen;
-        if seq - checkpoint < RECORDS_BETWEEN {
-            return Ok(None);
-        }
+    /// Seals the log as it will be with this batch.
+    fn seal(&mut self, draft: &Draft, seal: Option<&Seal>) -> Option<Step> {
+        let (seal, sealed) = (seal?, self.sealed.as_mut()?);
         mutant::point("before_checkpoint");
-        let stored = seq - draft.records().count() as u64;
-        let rows = session.client.query(&session.hashes, &[&(checkpoint as i64), &(stored as i64)]).await?;
-        let mut root = Root::after(root);
-        for row in &rows {
-            root.add(columns::hash(row, 1)?);
-        }
-        for record in draft.records() {
-            root.add(record.hash);
-        }
-        let checkpoint = seal.sign(seq, at, root.finish());
+        draft.records().for_each(|record| sealed.add(record.hash));
+        let Seen { seq, at } = self.standing.seen;
+        let step = sealed.seal(seal, seq, at);
         mutant::point("after_checkpoint");
-        Ok(Some(checkpoint))
+        Some(step)
     }
 }
 

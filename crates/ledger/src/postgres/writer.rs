@@ -5,6 +5,7 @@
 //! the queue and the answers; `ledger` has those.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, Runtime};
@@ -20,6 +21,7 @@ use crate::engine::Commit;
 use crate::error::{Fault, OpenError};
 use crate::mutant;
 use crate::store::{Job, Receipt};
+use crate::witness::Witness;
 
 /// The writer of one process. It lives on a thread of its own: its calls block.
 pub(crate) struct Writer {
@@ -29,6 +31,8 @@ pub(crate) struct Writer {
     /// The newest record that this writer has answered for.
     anchor: Anchor,
     session: Option<Session>,
+    /// The second place, if there is one.
+    witness: Option<Arc<Witness>>,
     used_at: Instant,
     runtime: Runtime,
 }
@@ -45,10 +49,11 @@ impl Writer {
         let fail = |source| OpenError::Directory { path: place.shown().into(), source };
         let runtime = Builder::new_current_thread().enable_all().build().map_err(fail)?;
         let seal = key.map(Seal::at).transpose()?;
-        runtime.block_on(schema::open(&place, seal.as_ref().map(Seal::public_key)))?;
+        runtime.block_on(schema::open(&place, seal.as_ref()))?;
         let session = None;
         let (memory, anchor) = (Memory::default(), Anchor::default());
-        Ok(Self { place, seal, memory, anchor, session, used_at: Instant::now(), runtime })
+        let used_at = Instant::now();
+        Ok(Self { place, seal, memory, anchor, session, witness: None, used_at, runtime })
     }
 
     fn settle(&mut self, jobs: &[&Job], round: u32) -> Vec<Verdict> {
@@ -94,11 +99,11 @@ impl Writer {
     fn try_once(&mut self, jobs: &[&Job]) -> Result<Vec<Verdict>, Broken> {
         let Some(session) = &self.session else { unreachable!("BUG: it was reached before") };
         let seal = self.seal.as_ref();
-        let is_calm = self.used_at.elapsed() < TRUSTED_FOR && self.memory.is_calm(jobs.len(), seal);
+        let is_calm = self.used_at.elapsed() < TRUSTED_FOR && self.memory.is_calm(seal);
         let limit = self.place.answer_max();
         mutant::point("before_begin");
         let done = if is_calm {
-            self.runtime.block_on(self.memory.calm(session, jobs, limit))
+            self.runtime.block_on(self.memory.calm(session, jobs, seal, limit))
         } else {
             self.runtime.block_on(self.memory.locked(session, jobs, seal, limit))
         };
@@ -210,7 +215,14 @@ impl Commit for Writer {
         for (job, verdict) in jobs.into_iter().zip(verdicts) {
             job.reply.answer(verdict);
         }
+        if let (Some(witness), Some(step), Ok(_)) = (&self.witness, self.memory.take_step(), &became) {
+            witness.sealed(&step);
+        }
         became
+    }
+
+    fn watched_by(&mut self, witness: Arc<Witness>) {
+        self.witness = Some(witness);
     }
 }
 

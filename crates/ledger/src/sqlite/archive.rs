@@ -119,17 +119,29 @@ pub(super) fn relocate(connection: &Connection, digest: Hash, path: &Path) -> Re
 
 /// Files that are not what was archived, and what the table still has of them and is not the same.
 pub(super) fn problems(connection: &Connection) -> Result<Vec<Problem>, ReadError> {
-    let mut problems = Vec::new();
-    for segment in segments(connection)? {
-        let checked = segment.check().and_then(|()| compare(connection, &segment, &mut problems));
+    let (mut problems, mut keys) = (Vec::new(), 0);
+    let segments = segments(connection)?;
+    for segment in &segments {
+        let checked = segment.check().and_then(|()| compare(connection, segment, &mut problems, &mut keys));
         if let Err(error) = checked {
             problems.push(Problem { seq: Some(segment.after + 1), entity: None, problem: error.to_string() });
         }
     }
+    let kept: i64 = connection.query_row("SELECT count(*) FROM archived_key", [], |row| row.get(0))?;
+    if problems.is_empty() && kept != keys {
+        let problem = format!("{kept} archived keys are kept, and the archived records have {keys}");
+        problems.push(Problem { seq: None, entity: None, problem });
+    }
     Ok(problems)
 }
 
-fn compare(connection: &Connection, segment: &Segment, problems: &mut Vec<Problem>) -> Result<(), ReadError> {
+/// Compares the records of a segment with what the table and the list of keys still have of them.
+fn compare(
+    connection: &Connection,
+    segment: &Segment,
+    problems: &mut Vec<Problem>,
+    kept_keys: &mut i64,
+) -> Result<(), ReadError> {
     let sql = format!("SELECT {} FROM ledger WHERE seq = ?1", columns::RECORD);
     let mut kept = connection.prepare(&sql)?;
     let mut keys = connection.prepare("SELECT seq FROM archived_key WHERE entity = ?1 AND key = ?2")?;
@@ -157,10 +169,14 @@ fn compare(connection: &Connection, segment: &Segment, problems: &mut Vec<Proble
                 }
             }
         }
-        if let (Some(key), None) = (&record.key, &row) {
+        if record.seq == segment.until && record.at != segment.at {
+            tell("the time of its segment is not its own");
+        }
+        if let Some(key) = &record.key {
             let known = keys.query_row((record.entity.as_bytes(), key), |row| row.get::<_, i64>(0));
-            if known.optional()? != Some(record.seq as i64) {
-                tell("its key is not kept");
+            match known.optional()? {
+                Some(seq) if seq == record.seq as i64 => *kept_keys += 1,
+                Some(_) | None => tell("its key is not kept"),
             }
         }
         Ok(ControlFlow::Continue(()))

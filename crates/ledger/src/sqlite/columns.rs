@@ -72,7 +72,7 @@ pub(super) const UPDATE_HEARD: &str = "UPDATE entity SET version = ?1, last_acti
 
 pub(super) const UPDATE_FACTS: &str = "UPDATE entity SET facts = ?1, parent = ?2 WHERE id = ?3";
 
-pub(super) const CHECKPOINT: &str = "seq, at, root, public_key, signature";
+pub(super) const CHECKPOINT: &str = "seq, at, root, public_key, signature, unsealed";
 
 pub(super) fn record(row: &Row<'_>) -> Result<Record, ReadError> {
     borrowed(row).map(Borrowed::to_record)
@@ -171,6 +171,7 @@ pub(super) fn checkpoint(row: &Row<'_>) -> Result<Checkpoint, ReadError> {
         root: hash(row, 2)?,
         public_key: hash(row, 3)?.0,
         signature: signature.try_into().map_err(|_| Unreadable::Size("signature"))?,
+        unsealed: row.get::<_, i64>(5)? as u64,
     })
 }
 

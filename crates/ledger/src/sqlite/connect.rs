@@ -10,13 +10,13 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use super::edges;
+use super::{edges, seals};
 use crate::checkpoint::Seal;
 use crate::error::{OpenError, ReadError};
-use crate::mutant;
+use crate::{mutant, witness};
 
 /// The newest format this program knows: the number of the last migration.
-pub(super) const FORMAT: i64 = 3;
+pub(super) const FORMAT: i64 = 4;
 
 /// Older ones can corrupt a WAL that two connections write or checkpoint.
 const SQLITE_MIN: i32 = 3_051_003;
@@ -84,6 +84,20 @@ impl Place {
     /// What signs its checkpoints.
     pub(super) fn seal(&self) -> Result<Seal, OpenError> {
         self.key.as_deref().map_or_else(|| Seal::beside(&self.path), Seal::at)
+    }
+
+    /// Where it is remembered how far the store was sealed; a store that is not on the disk has no such place.
+    pub(crate) fn second_place(&self) -> Option<PathBuf> {
+        if !self.is_on_disk() {
+            return None;
+        }
+        Some(match &self.key {
+            None => witness::path_of(&self.beside(".key"), None),
+            Some(key) => {
+                let path = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
+                witness::path_of(key, Some(&path.to_string_lossy()))
+            }
+        })
     }
 
     /// The same place on a file system that can be made to fail.
@@ -182,12 +196,22 @@ impl Place {
         mutant::point("migrate");
         edges::sync(connection).map_err(|source| self.database(source))?;
         mutant::point("migrate");
+        seals::cover_what_was(connection, &self.seal()?).map_err(|source| self.unreadable(source))?;
+        mutant::point("migrate");
         number(connection)?;
         mutant::point("migrate");
         #[cfg(feature = "mutants")]
         points_inside(connection, false).map_err(|source| self.database(source))?;
         drop(held);
         Ok(())
+    }
+
+    /// What failed while the store was brought up to date.
+    fn unreadable(&self, error: ReadError) -> OpenError {
+        if let ReadError::Sqlite(source) = error {
+            return self.database(source);
+        }
+        OpenError::Seal { path: self.path.clone(), source: Box::new(error) }
     }
 
     pub(crate) fn database(&self, source: rusqlite::Error) -> OpenError {

@@ -10,13 +10,15 @@ use uuid::Uuid;
 
 use super::columns;
 use super::pen::{insert, insert_entity};
-use super::writer::{checkpoint, look};
+use super::seals;
+use super::writer::look;
 use crate::batch::Seen;
 use crate::checkpoint::Seal;
 use crate::error::{ReadError, chain};
 use crate::export::Legacy;
-use crate::import::{ImportError, Imported, Line, Lines};
+use crate::import::{self, ImportError, Imported, Line, Lines};
 use crate::record::Record;
+use crate::sealed::Sealed;
 use crate::store::Stored;
 
 /// Entities whose view rows are not written yet; beyond it they are written and let go.
@@ -30,9 +32,11 @@ pub(super) fn import(
     let transaction =
         connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(ReadError::from)?;
     let seen = look(&transaction)?;
+    let sealed = seals::look_back(&transaction, seal.public_key(), seen.seq)?;
     let mut taking = Taking {
         transaction,
         seen,
+        sealed,
         touched: HashMap::new(),
         rows: HashMap::new(),
         scratch: Vec::new(),
@@ -51,6 +55,7 @@ pub(super) fn import(
 struct Taking<'a> {
     transaction: Transaction<'a>,
     seen: Seen,
+    sealed: Sealed,
     touched: HashMap<Uuid, Stored>,
     /// How often each row came in this import; the same row twice in one file is two rows.
     rows: HashMap<[u8; 32], i64>,
@@ -75,9 +80,11 @@ impl Taking<'_> {
         if record.hash_after(stored.head, &mut self.scratch) != record.hash {
             return Err(refuse("its bytes, after the records before it, do not match its hash".to_owned()));
         }
+        import::decided(record).map_err(refuse)?;
         stored.follow(record).map_err(|error| not_taken(number, error))?;
-        insert(&self.transaction, record).map_err(|error| not_taken(number, error.into()))?;
+        insert(&self.transaction, record).map_err(|error| not_taken(number, error))?;
         (self.seen.seq, self.seen.at) = (record.seq, record.at);
+        self.sealed.add(record.hash);
         self.imported.records += 1;
         if self.touched.len() >= TOUCHED_MAX {
             self.flush()?;
@@ -125,7 +132,9 @@ impl Taking<'_> {
 
     fn finish(mut self, seal: &Seal) -> Result<Imported, ImportError> {
         self.flush()?;
-        checkpoint(&self.transaction, seal, &mut self.seen)?;
+        if self.imported.records > 0 {
+            seals::write(&self.transaction, seal, &mut self.sealed, self.seen)?;
+        }
         self.imported.head = self.seen.seq;
         self.transaction.commit().map_err(ReadError::from)?;
         Ok(self.imported)

@@ -154,9 +154,11 @@ pub(super) fn defence(connection: &Connection, pristine: &Connection) -> Result<
         let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)
     };
-    let found = schema(connection)?;
-    let changed = schema(pristine)?.into_iter().filter(|object| !found.contains(object));
-    let mut problems: Vec<Problem> = changed.map(|(name, _)| Problem::of_defence(&name)).collect();
+    let (found, made) = (schema(connection)?, schema(pristine)?);
+    let changed = made.iter().filter(|object| !found.contains(object));
+    let mut problems: Vec<Problem> = changed.map(|(name, _)| Problem::of_defence(name)).collect();
+    let added = found.iter().filter(|(name, _)| !made.iter().any(|(known, _)| known == name));
+    problems.extend(added.map(|(name, _)| Problem::of_defence(&format!("{name} is not part of a store"))));
     let mut there = connection
         .prepare("SELECT 1 FROM legal WHERE kind = ?1 AND from_state = ?2 AND via = ?3 AND to_state = ?4")?;
     let mut statement = pristine.prepare("SELECT kind, from_state, via, to_state FROM legal")?;
@@ -166,6 +168,23 @@ pub(super) fn defence(connection: &Connection, pristine: &Connection) -> Result<
         if !there.exists(rusqlite::params_from_iter(&edge))? {
             let [kind, from, _, to] = &edge;
             problems.push(Problem::of_defence(&format!("the legal edge {from} -> {to} of {kind}")));
+        }
+    }
+    problems.extend(unknown_edges(connection, pristine)?);
+    Ok(problems)
+}
+
+/// Legal edges that this program does not know, which would let a shell record what the kernel refuses.
+fn unknown_edges(connection: &Connection, pristine: &Connection) -> Result<Vec<Problem>, ReadError> {
+    let mut known = pristine
+        .prepare("SELECT 1 FROM legal WHERE kind = ?1 AND from_state = ?2 AND via = ?3 AND to_state = ?4")?;
+    let mut statement = connection.prepare("SELECT kind, from_state, via, to_state FROM legal")?;
+    let mut rows = statement.query([])?;
+    let mut problems = Vec::new();
+    while let Some(row) = rows.next()? {
+        let edge: [String; 4] = [row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?];
+        if !known.exists(rusqlite::params_from_iter(&edge))? {
+            problems.push(Problem::of_edge(&edge));
         }
     }
     Ok(problems)

@@ -11,6 +11,7 @@ mod pieces;
 mod pinned;
 mod presence;
 mod reader;
+mod seals;
 mod signers;
 mod writer;
 

@@ -9,11 +9,14 @@ use rusqlite::{CachedStatement, Connection, Statement};
 
 use super::columns;
 use crate::error::ReadError;
+use crate::mutant;
 use crate::record::{Record, Unreadable};
 use crate::store::Stored;
 
 /// The statements of one transaction.
 pub(super) struct Pen<'a> {
+    /// How many rows were written.
+    pub(super) written: u64,
     earlier: CachedStatement<'a>,
     stored: CachedStatement<'a>,
     record: CachedStatement<'a>,
@@ -27,6 +30,7 @@ pub(super) struct Pen<'a> {
 impl<'a> Pen<'a> {
     pub(super) fn new(connection: &'a Connection) -> Result<Self, rusqlite::Error> {
         Ok(Self {
+            written: 0,
             earlier: connection.prepare_cached(columns::EARLIER)?,
             stored: connection.prepare_cached(columns::STORED_BY_ID)?,
             record: connection.prepare_cached(columns::INSERT_RECORD)?,
@@ -54,14 +58,16 @@ impl<'a> Pen<'a> {
     }
 
     /// Writes a record.
-    pub(super) fn record(&mut self, record: &Record) -> Result<(), rusqlite::Error> {
+    pub(super) fn record(&mut self, record: &Record) -> Result<(), ReadError> {
+        self.written += 1;
         bind_record(&mut self.record, record)
     }
 
     /// Brings the view row of an entity to where the entity stands.
     pub(super) fn view(&mut self, stored: &Stored, event: &Event) -> Result<(), ReadError> {
+        self.written += 1;
         let changed = match event.kind {
-            EventType::Created => return Ok(bind_entity(&mut self.created, stored)?),
+            EventType::Created => return bind_entity(&mut self.created, stored),
             EventType::Observed if event.data.is_empty() => self.heard(stored)?,
             EventType::Transitioned if !ended(event.from) && !ended(Some(event.to)) => {
                 self.moved(stored, event)?
@@ -73,7 +79,8 @@ impl<'a> Pen<'a> {
         }
         if !event.data.is_empty() {
             let id = stored.entity.state.id.uuid();
-            self.facts.execute((stored.facts_text(), stored.parent(), id.as_bytes()))?;
+            self.written += 1;
+            one(self.facts.execute((stored.facts_text(), stored.parent(), id.as_bytes()))?, "facts")?;
         }
         Ok(())
     }
@@ -131,14 +138,23 @@ fn micros(moment: Option<Moment>) -> Option<i64> {
     moment.map(Moment::as_micros)
 }
 
+/// A trigger that was added can turn a statement into nothing, which the database calls a success.
+pub(super) fn one(changed: usize, what: &'static str) -> Result<(), ReadError> {
+    if changed == 1 || mutant::removed("count_what_was_written") {
+        Ok(())
+    } else {
+        Err(ReadError::NotWritten(what))
+    }
+}
+
 /// Writes a record outside of the write path.
-pub(super) fn insert(connection: &Connection, record: &Record) -> Result<(), rusqlite::Error> {
+pub(super) fn insert(connection: &Connection, record: &Record) -> Result<(), ReadError> {
     let mut insert = connection.prepare_cached(columns::INSERT_RECORD)?;
     bind_record(&mut insert, record)
 }
 
-fn bind_record(insert: &mut Statement<'_>, record: &Record) -> Result<(), rusqlite::Error> {
-    insert.execute((
+fn bind_record(insert: &mut Statement<'_>, record: &Record) -> Result<(), ReadError> {
+    let changed = insert.execute((
         record.seq as i64,
         record.entity.as_bytes(),
         record.version as i64,
@@ -155,19 +171,19 @@ fn bind_record(insert: &mut Statement<'_>, record: &Record) -> Result<(), rusqli
         &record.body,
         record.hash.0,
     ))?;
-    Ok(())
+    one(changed, "a record")
 }
 
 /// Writes the view row of an entity for the first time, or anew in a rebuild.
-pub(super) fn insert_entity(connection: &Connection, stored: &Stored) -> Result<(), rusqlite::Error> {
+pub(super) fn insert_entity(connection: &Connection, stored: &Stored) -> Result<(), ReadError> {
     let mut insert = connection.prepare_cached(columns::INSERT_ENTITY)?;
     bind_entity(&mut insert, stored)
 }
 
 /// The same with a statement that was prepared before.
-pub(super) fn bind_entity(insert: &mut Statement<'_>, stored: &Stored) -> Result<(), rusqlite::Error> {
+pub(super) fn bind_entity(insert: &mut Statement<'_>, stored: &Stored) -> Result<(), ReadError> {
     let Stored { entity, state_seq, last_seq, head } = stored;
-    insert.execute((
+    let changed = insert.execute((
         entity.state.id.uuid().as_bytes(),
         entity.state.id.kind().name(),
         entity.state.lifecycle.map_or("", |state| state.name()),
@@ -184,5 +200,5 @@ pub(super) fn bind_entity(insert: &mut Statement<'_>, stored: &Stored) -> Result
         stored.facts_text(),
         head.0,
     ))?;
-    Ok(())
+    one(changed, "the view of an entity")
 }

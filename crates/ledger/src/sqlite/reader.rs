@@ -14,7 +14,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::connect::Place;
 use super::pinned::{Exchanged, Pinned};
 use super::presence::Presence;
-use super::{archive, columns, exchange, maintain, pieces, signers};
+use super::{archive, columns, exchange, maintain, pieces, seals, signers};
 use crate::bell::Bell;
 use crate::checkpoint::{Checkpoint, PublicKey};
 use crate::engine::Ask;
@@ -222,8 +222,34 @@ impl Ask for Reader {
         })
     }
 
+    fn newest_checkpoints(&self) -> Result<Vec<Checkpoint>, ReadError> {
+        self.with(seals::newest)
+    }
+
+    fn root_at(&self, seq: u64) -> Result<Option<Hash>, ReadError> {
+        self.with(|connection| {
+            let mut statement = connection.prepare_cached("SELECT root FROM checkpoint WHERE seq = ?1")?;
+            Ok(collect(statement.query([seq as i64])?, |row| columns::hash(row, 0))?.pop())
+        })
+    }
+
+    fn store_id(&self) -> Result<String, ReadError> {
+        self.with(|connection| {
+            let id = connection.query_row("SELECT lower(hex(store)) FROM meta", [], |row| row.get(0));
+            Ok(id.optional()?.unwrap_or_default())
+        })
+    }
+
     fn signers(&self) -> Result<Vec<PublicKey>, ReadError> {
         self.with(signers::all)
+    }
+
+    fn awaits_seal(&self) -> Result<u64, ReadError> {
+        self.with(|connection| {
+            let marked: Option<i64> =
+                connection.query_row("SELECT unsealed FROM meta", [], |row| row.get(0))?;
+            Ok(marked.unwrap_or_default() as u64)
+        })
     }
 
     fn segments(&self) -> Result<Vec<Segment>, ReadError> {

@@ -14,15 +14,17 @@ use super::connect::{Place, settle};
 use super::pen::Pen;
 use super::pinned::{Exchanged, Files, Pinned};
 use super::presence::Presence;
-use super::{archive, columns, signers};
+use super::{archive, seals, signers};
 use crate::answers::Answers;
 use crate::batch::{Anchor, Judged, Seen, Standing, Verdict, fault_of};
-use crate::checkpoint::{RECORDS_BETWEEN, Root, Seal};
+use crate::checkpoint::{PublicKey, Seal};
 use crate::engine::Commit;
 use crate::error::{Fault, OpenError, ReadError, chain};
 use crate::mutant;
 use crate::record::Hash;
+use crate::sealed::{Sealed, Step};
 use crate::store::{Job, Receipt};
+use crate::witness::Witness;
 
 /// The writer of one process.
 pub(crate) struct Writer {
@@ -33,6 +35,8 @@ pub(crate) struct Writer {
     /// The newest record that this writer has answered for.
     anchor: Anchor,
     answers: Answers,
+    /// The second place, if there is one.
+    witness: Option<Arc<Witness>>,
 }
 
 /// Pages in the WAL before they are copied into the database. Many callers write the same pages again and again; the
@@ -43,6 +47,10 @@ const WAL_PAGES: i64 = 8192;
 struct Open {
     connection: Connection,
     standing: Standing,
+    /// Where the seals end; nothing before the first look.
+    sealed: Option<Sealed>,
+    /// The seal of the newest commit, until the second place is told.
+    step: Option<Step>,
     /// Changes when another connection has committed.
     data_version: i64,
     /// The highest place at which the log was seen to end.
@@ -65,6 +73,7 @@ impl Writer {
             pinned: Arc::clone(&pinned),
             anchor: Anchor::default(),
             answers: Answers::default(),
+            witness: None,
         };
         Ok((writer, presence, pinned))
     }
@@ -174,7 +183,16 @@ impl Commit for Writer {
         self.anchor.follow(&verdicts);
         let became = fault_of(&verdicts).map(|()| self.anchor);
         self.answers.give(jobs.into_iter().zip(verdicts).collect());
+        if let (Some(open), Some(witness), Ok(_)) = (&mut self.open, &self.witness, &became)
+            && let Some(step) = open.step.take()
+        {
+            witness.sealed(&step);
+        }
         became
+    }
+
+    fn watched_by(&mut self, witness: Arc<Witness>) {
+        self.witness = Some(witness);
     }
 }
 
@@ -267,12 +285,19 @@ fn holds(connection: &Connection, seq: u64, hash: Hash) -> Result<bool, rusqlite
 impl Open {
     fn new(connection: Connection) -> Result<Self, rusqlite::Error> {
         connection.pragma_update(None, "wal_autocheckpoint", WAL_PAGES)?;
-        Ok(Self { connection, standing: Standing::default(), data_version: -1, highest: 0 })
+        Ok(Self {
+            connection,
+            standing: Standing::default(),
+            sealed: None,
+            step: None,
+            data_version: -1,
+            highest: 0,
+        })
     }
 
     fn forget(&mut self) {
         self.standing.forget();
-        self.data_version = -1;
+        (self.data_version, self.step) = (-1, None);
     }
 
     fn transact(&mut self, jobs: &[Job], seal: &Seal, verdicts: &mut Vec<Verdict>) -> Result<(), Broken> {
@@ -299,17 +324,37 @@ impl Open {
     }
 
     fn inside(&mut self, jobs: &[Job], seal: &Seal, verdicts: &mut Vec<Verdict>) -> Result<(), ReadError> {
-        self.catch_up()?;
+        self.catch_up(seal.public_key())?;
+        let before = self.connection.total_changes();
         let mut pen = Pen::new(&self.connection)?;
         for job in jobs {
             verdicts.push(one(&self.connection, &mut self.standing, &mut pen, job)?);
         }
+        let written = pen.written;
         drop(pen);
-        checkpoint(&self.connection, seal, &mut self.standing.seen)
+        // What a trigger does counts too: one that was added and changes what was written is found here.
+        if self.connection.total_changes() - before != written && !mutant::removed("count_what_was_written") {
+            return Err(ReadError::NotWritten("something else changed with it"));
+        }
+        self.seal(seal, verdicts)
+    }
+
+    /// Seals what was written.
+    fn seal(&mut self, seal: &Seal, verdicts: &[Verdict]) -> Result<(), ReadError> {
+        let Some(sealed) = &mut self.sealed else { unreachable!("BUG: it was looked for before") };
+        let mut is_written = false;
+        for receipt in verdicts.iter().flatten().filter(|receipt| !receipt.repeated) {
+            sealed.add(receipt.record.hash);
+            is_written = true;
+        }
+        if is_written && !mutant::removed("seal_every_commit") {
+            self.step = Some(seals::write(&self.connection, seal, sealed, self.standing.seen)?);
+        }
+        Ok(())
     }
 
     /// Sees what other processes wrote since the last look; inside the transaction, so nothing can slip in between.
-    fn catch_up(&mut self) -> Result<(), ReadError> {
+    fn catch_up(&mut self, key: PublicKey) -> Result<(), ReadError> {
         let data_version: i64 =
             self.connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?;
         if data_version == self.data_version
@@ -325,6 +370,7 @@ impl Open {
                 "the log ends at record {seq}, and it has ended at {before}"
             )));
         }
+        self.sealed = Some(seals::look_back(&self.connection, key, seq)?);
         self.highest = seq;
         self.data_version = data_version;
         Ok(())
@@ -363,54 +409,12 @@ fn one(
     }
 }
 
-/// Where the log ends and what the newest checkpoint covers.
+/// Where the log ends.
 pub(super) fn look(connection: &Connection) -> Result<Seen, ReadError> {
     let (seq, at) = connection
         .prepare_cached("SELECT seq, at FROM ledger ORDER BY seq DESC LIMIT 1")?
         .query_row([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
         .optional()?
         .unwrap_or_default();
-    let (checkpoint, root) = connection
-        .prepare_cached("SELECT seq, root FROM checkpoint ORDER BY seq DESC LIMIT 1")?
-        .query_row([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?)))
-        .optional()?
-        .unwrap_or_default();
-    Ok(Seen {
-        seq: seq as u64,
-        at: Moment::from_micros(at),
-        checkpoint: checkpoint as u64,
-        root: Hash::of(&root).unwrap_or(Hash::GENESIS),
-    })
-}
-
-/// Signs what no checkpoint covers yet, once there is enough of it.
-pub(super) fn checkpoint(connection: &Connection, seal: &Seal, seen: &mut Seen) -> Result<(), ReadError> {
-    if seen.seq - seen.checkpoint < RECORDS_BETWEEN {
-        return Ok(());
-    }
-    mutant::point("before_checkpoint");
-    let mut root = Root::after(seen.root);
-    {
-        let mut statement =
-            connection.prepare_cached("SELECT hash FROM ledger WHERE seq > ?1 ORDER BY seq")?;
-        let mut rows = statement.query([seen.checkpoint as i64])?;
-        while let Some(row) = rows.next()? {
-            root.add(columns::hash(row, 0)?);
-        }
-    }
-    let sealed = seal.sign(seen.seq, seen.at, root.finish());
-    connection
-        .prepare_cached(
-            "INSERT INTO checkpoint (seq, at, root, public_key, signature) VALUES (?1, ?2, ?3, ?4, ?5)",
-        )?
-        .execute((
-            sealed.seq as i64,
-            sealed.at.as_micros(),
-            sealed.root.0,
-            sealed.public_key,
-            sealed.signature.as_slice(),
-        ))?;
-    (seen.checkpoint, seen.root) = (sealed.seq, sealed.root);
-    mutant::point("after_checkpoint");
-    Ok(())
+    Ok(Seen { seq: seq as u64, at: Moment::from_micros(at) })
 }

@@ -85,7 +85,10 @@ on_both_engines! {
         what_needs_somebody_comes_first_and_the_oldest_of_it_before_the_rest;
     proof:
         what_was_changed_is_found,
-        a_tail_that_was_cut_is_found;
+        a_tail_that_was_cut_is_found,
+        every_commit_is_sealed_and_an_honest_write_covers_nothing_up,
+        a_log_that_ends_before_its_seal_is_doubted_until_it_is_accepted,
+        a_write_that_a_trigger_swallows_is_not_acknowledged;
     exchange:
         what_was_exported_is_the_same_on_either_engine,
         a_changed_line_is_named_and_nothing_is_taken,

@@ -90,6 +90,20 @@ impl Shelf {
         connection.execute_batch(&format!("BEGIN; {off} {sql}; {on} COMMIT")).unwrap();
     }
 
+    /// Adds a trigger that turns every insert into the log into nothing.
+    pub(crate) fn swallow(&self, name: &str) {
+        if let Some((cluster, _)) = &self.server {
+            cluster.sql(
+                name,
+                "CREATE FUNCTION swallow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'; \
+                 CREATE TRIGGER swallow BEFORE INSERT ON ledger FOR EACH ROW EXECUTE FUNCTION swallow()",
+            );
+            return;
+        }
+        let trigger = "CREATE TRIGGER swallow BEFORE INSERT ON ledger BEGIN SELECT RAISE(IGNORE); END";
+        Connection::open(self.place(name)).unwrap().execute_batch(trigger).unwrap();
+    }
+
     fn place(&self, name: &str) -> String {
         let Some((cluster, made)) = &self.server else {
             return self.directory.path().join(format!("{name}.db")).display().to_string();
