@@ -11,6 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
 use callboard_engine::notify::SECRET_VARIABLES;
+use percent_encoding::percent_decode_str;
 
 /// The variable that names the store.
 pub(crate) const STORE: &str = "CALLBOARD_STORE";
@@ -76,14 +77,17 @@ pub(crate) fn tell(shim: &mut Child, variables: &Variables) {
 pub(crate) fn public_address(address: &OsStr) -> OsString {
     let Some(url) = address.to_str().filter(|text| text.contains("://")) else { return address.to_owned() };
     let (scheme, rest) = url.split_once("://").unwrap_or_default();
+    // As the client reads it: the login ends at the first @, whatever stands before. A password with another @ in it opens
+    // nothing, and must not be shown either.
+    let (login, rest) = rest.split_once('@').map_or((None, rest), |(login, rest)| (Some(login), rest));
     let (place, query) = rest.split_once('?').map_or((rest, None), |(place, query)| (place, Some(query)));
-    // A password may hold any character but those that end the part it stands in.
-    let place = match place.rsplit_once('@') {
-        Some((login, host)) => format!("{}@{host}", login.split(':').next().unwrap_or_default()),
-        None => place.to_owned(),
+    let place = place.rsplit_once('@').map_or(place, |(_, host)| host);
+    let user = login.map(|login| format!("{}@", login.split(':').next().unwrap_or_default()));
+    let place = user.unwrap_or_default() + place;
+    let is_public = |pair: &&str| {
+        let name = percent_decode_str(pair.split('=').next().unwrap_or_default()).decode_utf8_lossy();
+        !name.to_ascii_lowercase().contains("pass")
     };
-    let is_public =
-        |pair: &&str| !pair.split('=').next().unwrap_or_default().to_ascii_lowercase().contains("pass");
     let query: Option<Vec<&str>> = query.map(|query| query.split('&').filter(is_public).collect());
     match query.filter(|query| !query.is_empty()) {
         Some(query) => format!("{scheme}://{place}?{}", query.join("&")).into(),
@@ -109,5 +113,7 @@ mod tests {
             "postgresql:///db?user=ann&host=/run"
         );
         assert_eq!(public("postgres://h/db?PASSWORD=x&sslpassword=y"), "postgres://h/db");
+        assert_eq!(public("postgres://ann:pa?ss@h:1/db"), "postgres://ann@h:1/db");
+        assert_eq!(public("postgres://h/db?p%61ssword=x&sslmode=require"), "postgres://h/db?sslmode=require");
     }
 }

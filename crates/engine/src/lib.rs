@@ -3,6 +3,7 @@
 //! Invariant: a surface asks here and shows what it is told; nothing here decides a state, which is the kernel's, or
 //! keeps one, which is the ledger's.
 
+mod around;
 mod attention;
 mod case;
 pub mod delivery;
@@ -29,6 +30,7 @@ mod view;
 
 pub use callboard_supervisor::{Stream, output};
 
+pub use around::{Around, run_around};
 pub use attention::{
     Action, Attention, Cause, Choice, Item, Subject, Triage, attention, fingerprint, needs_somebody,
     set_aside, taken_back, triage,

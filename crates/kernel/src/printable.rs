@@ -18,17 +18,28 @@ const fn turns_text(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Separators of lines, spaces without width, annotations, and tags, which carry a whole text that nobody sees.
+/// Separators of lines, fillers and joiners without width, annotations, and the tags and selectors that can carry a whole text that
+/// nobody sees.
 const fn is_invisible(c: char) -> bool {
     matches!(
         c,
-        '\u{200b}'
+        '\u{ad}'
+            | '\u{34f}'
+            | '\u{115f}'..='\u{1160}'
+            | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'
             | '\u{2028}'
             | '\u{2029}'
-            | '\u{2060}'..='\u{2064}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{3164}'
+            // The last two choose between text and picture, and stand behind many signs.
+            | '\u{fe00}'..='\u{fe0d}'
             | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e007f}'
+            | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffb}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}'
     )
 }
 
@@ -68,7 +79,9 @@ mod tests {
         let steering =
             "\u{1b}\u{7}\u{9b}\u{7f}\u{202e}\u{2066}\u{200f}\u{061c}\u{200b}\u{e0041}\u{feff}\u{2028}";
         assert!(steering.chars().all(is_steering));
-        assert!(!"aé漢 \u{200d}\u{200c}👩‍🚀…".chars().any(is_steering));
+        let hidden = "\u{ad}\u{34f}\u{115f}\u{180e}\u{206a}\u{3164}\u{fe01}\u{e0100}\u{e01ef}";
+        assert!(hidden.chars().all(is_steering));
+        assert!(!"aé漢 \u{200d}\u{200c}👩‍🚀…⚠\u{fe0f}".chars().any(is_steering));
     }
 
     #[test]

@@ -103,10 +103,10 @@ struct UndoArgs {
 impl AttentionArgs {
     /// Lists them, or puts one off.
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
-        if self.act.is_some() {
-            need_person("putting something off")?;
-        }
         let look = self.look.open(store)?;
+        if self.act.is_some() {
+            need_person("putting something off", Some(&look.ledger))?;
+        }
         match &self.act {
             None => self.list(screen, look),
             Some(Act::Snooze(args)) => {

@@ -86,5 +86,5 @@ fn tell_supervisor() {
 
 /// The run this program was started in: the innermost one.
 pub(crate) fn own_run() -> Option<String> {
-    sending::around()?.marker
+    sending::seen_around()?.marker
 }

@@ -41,7 +41,7 @@ impl NoteArgs {
         let id = ids::find(&ledger, &self.id)?;
         let Ok(code) = reason(REASON) else { unreachable!("BUG: {REASON} is not registered") };
         // What a program says of itself is no person's word: it is kept as what was said, not as a reason.
-        let order = match around() {
+        let order = match around(&ledger)? {
             Some(_) => Observe { reasons: vec![], data: Facts::none().with("said", self.text.as_str()) },
             None => {
                 let said = StateReason::new(code, self.text.as_str())

@@ -19,6 +19,7 @@ use crate::background::Background;
 use crate::clock::Real;
 use crate::error::{Error, Exit, tell};
 use crate::screen::Screen;
+use crate::sending::need_person;
 use crate::store::Store;
 use crate::word::{Misread, Reading};
 use crate::{private, sending};
@@ -90,11 +91,14 @@ fn name_of_variable(text: &str) -> Result<String, Misread> {
 impl ServeArgs {
     /// Serves until it is told to stop.
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
+        let ledger = store.open()?;
+        // The link that it prints makes an operator of whoever opens it.
+        need_person("serving", Some(&ledger))?;
         let server = Server::bind(Config {
             listen: self.listen,
             allow_remote: self.allow_remote,
             host_names: self.host_name.clone(),
-            ledger: store.open()?,
+            ledger,
             state_dir: store.state_dir()?,
             clock: Arc::new(Real),
             runner: Arc::new(Background::new(store.again(), self.passed_on.clone())),

@@ -131,7 +131,7 @@ impl StopArgs {
             return Ok(());
         }
         let times = if self.now { 2 } else { 1 };
-        let actor = sending::actor();
+        let actor = sending::actor(ledger)?;
         let wanted = if actor.class == ActorClass::Agent { StopFor::Agent } else { StopFor::Operator };
         for _ in 0..times {
             let asked = ask_to_stop(ledger, &stored, actor.clone(), wanted, clock::now());

@@ -76,7 +76,7 @@ impl TokenArgs {
     /// Makes what was asked for.
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
         if !matches!(self.command, TokenCommand::List { .. }) {
-            need_person("making a token or a link, or revoking one")?;
+            need_person("making a token or a link, or revoking one", store.open_existing().ok().as_ref())?;
         }
         let keys = |error| Error::Serve(callboard_server::ServeError::Keys(error));
         let state_dir = store.state_dir()?;

@@ -64,8 +64,8 @@ fn code(text: &str) -> Result<ReasonCode, Misread> {
 impl TransitionArgs {
     /// Moves it.
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
-        need_person("moving an entity by hand")?;
         let ledger = store.open_existing()?;
+        need_person("moving an entity by hand", Some(&ledger))?;
         let id = ids::find(&ledger, &self.id)?;
         let command = self.command(id)?;
         self.leave_to_supervisor(&ledger, id)?;

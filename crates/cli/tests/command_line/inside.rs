@@ -30,6 +30,31 @@ esac
 const WITHOUT_GROUPS: [&str; 5] =
     ["unshare", "--mount", "sh", "-c", "mount -t tmpfs none /sys/fs/cgroup && exec \"$@\""];
 
+/// Ways to look like somebody else, each with the exit code of the program behind it.
+const DISGUISES: &str = r#"
+pause() { "$@" --store "$STORE" transition "$ID" paused --reason schedule.paused.operator --message m >> "$OUT/said" 2>&1; }
+cp "$CB" "$OUT/copy"
+pause env -i "$OUT/copy"; echo "copy $?"
+pause unshare --pid --fork --cgroup --mount-proc env -i "$CB"; echo "namespace $?"
+pause unshare --user --map-root-user --pid --fork --mount-proc env -i "$CB"; echo "user namespace $?"
+timeout 60 env -i "$CB" --store "$STORE" serve --listen 127.0.0.1:0 --json >> "$OUT/said" 2>&1; echo "serve $?"
+"#;
+
+#[test]
+fn neither_a_copy_of_the_program_nor_a_namespace_nor_a_server_makes_a_person() {
+    let shelf = Shelf::empty();
+    let id = shelf.create(&["schedule", "--title", "Nightly"]);
+    let words = ["run", "--quiet", "--", "sh", "-c", DISGUISES];
+    let run = shelf.command(&words);
+    let mut command = std::process::Command::new(WITHOUT_GROUPS[0]);
+    command.args(&WITHOUT_GROUPS[1..]).args(["sh", CALLBOARD]).args(run.get_args());
+    command.env("CB", CALLBOARD).env("STORE", shelf.path()).env("OUT", shelf.file("")).env("ID", &id);
+    let ran = finish(command.env("CALLBOARD_STORE", shelf.path()));
+    let said = std::fs::read_to_string(shelf.file("said")).unwrap_or_default();
+    assert_eq!(ran.stdout, "copy 3\nnamespace 3\nuser namespace 3\nserve 3\n", "{said}");
+    assert_ne!(shelf.json(&["inspect", &id, "--json"])["state"]["lifecycle"], "paused");
+}
+
 fn acts_as_the_agent(outer: &[&str], rung: &str) {
     let shelf = Shelf::empty();
     let id = shelf.create(&["schedule", "--title", "Nightly"]);

@@ -13,7 +13,7 @@ mod identity;
 mod signal;
 mod stat;
 
-pub use around::{Inside, inside, markers_around};
+pub use around::{Inside, inside, lineage, markers_around};
 pub use census::census;
 pub use descriptor::descriptor;
 pub use end_all::{Ended, end_all, find_marked};
