@@ -14,12 +14,11 @@ use axum::response::{Html, IntoResponse, Response};
 use callboard_engine::mutant;
 use callboard_kernel::{EntityId, Moment};
 use callboard_lifecycle::Kind;
-use tokio::sync::OwnedSemaphorePermit;
 
 use super::keyring::{Principal, Scope};
 use super::refusals::Refused;
 use super::seal::COOKIE_LIFE_S;
-use super::shares::Held;
+use super::shares::{Held, Turn};
 use super::table::{Needs, needs};
 use crate::app::{App, Shared, ask};
 use crate::problem::Problem;
@@ -52,9 +51,13 @@ pub(crate) async fn gate(State(app): State<Shared>, request: Request, next: Next
         Ok(None) => next.run(request).await,
         Ok(Some(Admitted { principal, held, turn })) => {
             request.extensions_mut().insert(principal);
-            let answer = next.run(request).await;
-            drop(turn);
-            answer.map(|body| held.until_taken(body))
+            // A question to the store goes on when nobody waits for the answer any more, so it counts as long.
+            let answering = tokio::spawn(async move {
+                let answer = next.run(request).await;
+                drop(turn);
+                answer.map(|body| held.until_taken(body))
+            });
+            answering.await.unwrap_or_else(|_| Problem::internal("an answer broke off").into_response())
         }
         Err((_, problem)) => problem.into_response(),
     };
@@ -88,7 +91,7 @@ struct Admitted {
     principal: Principal,
     held: Held,
     /// The turn of an agent, until its answer is made.
-    turn: Option<OwnedSemaphorePermit>,
+    turn: Option<Turn>,
 }
 
 /// Who asks and may, if the path needs to know.

@@ -26,6 +26,10 @@ use crate::problem::Problem;
 /// Requests of agents that are worked on at once, of all runs together: fewer than the threads that may wait for the store, so
 /// that some are left for people.
 const AGENTS_AT_ONCE: usize = 8;
+/// Those of one run.
+const RUN_AT_ONCE: usize = 2;
+/// An answer is sent in pieces of this size, so that it counts until the last of them was taken.
+const CHUNK: usize = 64 * 1024;
 /// Owners that are kept in mind before those that use nothing are forgotten.
 const OWNERS_MAX: usize = 4096;
 
@@ -69,13 +73,33 @@ impl Owner {
 }
 
 /// What an owner uses.
-#[derive(Default)]
 struct Used {
+    /// Requests that are worked on.
+    turns: Arc<Semaphore>,
     requests: u32,
     streams: u32,
     sent: Option<Bucket>,
     records: Option<Bucket>,
     recorded: Option<Bucket>,
+}
+
+impl Default for Used {
+    fn default() -> Self {
+        Self {
+            turns: Arc::new(Semaphore::new(RUN_AT_ONCE)),
+            requests: 0,
+            streams: 0,
+            sent: None,
+            records: None,
+            recorded: None,
+        }
+    }
+}
+
+/// The turn of an agent: one of those of its run, and one of all.
+pub(crate) struct Turn {
+    _own: OwnedSemaphorePermit,
+    _all: OwnedSemaphorePermit,
 }
 
 /// What all owners use.
@@ -155,9 +179,13 @@ impl Shares {
     }
 
     /// Waits until an agent's request may be worked on.
-    pub(crate) async fn turn(&self, who: &Principal) -> Option<OwnedSemaphorePermit> {
+    pub(crate) async fn turn(&self, who: &Principal) -> Option<Turn> {
         match who.scope {
-            Scope::Agent(_) => Arc::clone(&self.agents).acquire_owned().await.ok(),
+            Scope::Agent(_) => {
+                let turns = self.with(who, |used| Ok(Arc::clone(&used.turns))).ok()?;
+                let own = turns.acquire_owned().await.ok()?;
+                Some(Turn { _own: own, _all: Arc::clone(&self.agents).acquire_owned().await.ok()? })
+            }
             Scope::Operator | Scope::Viewer => None,
         }
     }
@@ -191,7 +219,7 @@ impl Held {
 
     /// Counts until the answer was taken.
     pub(crate) fn until_taken(self, body: Body) -> Body {
-        Body::new(Metered { body, held: self, pause: None })
+        Body::new(Metered { body, rest: Bytes::new(), held: self, pause: None })
     }
 }
 
@@ -208,6 +236,8 @@ impl Drop for Held {
 /// An answer that is counted while it is sent.
 struct Metered {
     body: Body,
+    /// What is left of a part that was too large to be sent at once.
+    rest: Bytes,
     held: Held,
     pause: Option<Pin<Box<Sleep>>>,
 }
@@ -224,20 +254,33 @@ impl HttpBody for Metered {
             ready!(pause.as_mut().poll(context));
             self.pause = None;
         }
-        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
-        if let Some(Ok(frame)) = &frame {
-            let bytes = frame.data_ref().map_or(0, Bytes::len);
-            self.pause = self.held.sent(bytes, Instant::now()).map(|wait| Box::pin(sleep(wait)));
+        if self.rest.is_empty() {
+            match ready!(Pin::new(&mut self.body).poll_frame(context)) {
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(bytes) => self.rest = bytes,
+                    Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
+                },
+                ended => return Poll::Ready(ended),
+            }
         }
-        Poll::Ready(frame)
+        let count = self.rest.len().min(CHUNK);
+        let bytes = self.rest.split_to(count);
+        self.pause = self.held.sent(count, Instant::now()).map(|wait| Box::pin(sleep(wait)));
+        Poll::Ready(Some(Ok(Frame::data(bytes))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.rest.is_empty() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let (left, rest) = (self.body.size_hint(), self.rest.len() as u64);
+        let mut hint = SizeHint::new();
+        hint.set_lower(left.lower() + rest);
+        if let Some(upper) = left.upper() {
+            hint.set_upper(upper + rest);
+        }
+        hint
     }
 }
 

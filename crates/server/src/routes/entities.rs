@@ -180,14 +180,39 @@ pub(super) async fn records(
     let limit = query.number("limit", 1, PAGE_MAX)?.unwrap_or(100);
     ask(&app, move |app| {
         app.entity(id)?;
-        let mut items = app.ledger.records(Page { after, limit: limit + 1, scope: Scope::Entity(id) })?;
-        let more = items.len() > limit;
-        items.truncate(limit);
+        let (items, more) = some_records(app, id, after, limit)?;
         let next_after = items.last().filter(|_| more).map(|record| record.seq);
         Answer::json(&RecordPage { items, next_after })
     })
     .await
 }
+
+/// Records behind one, as many as are wanted or fit into an answer, and whether there are more.
+fn some_records(
+    app: &App,
+    id: EntityId,
+    mut after: u64,
+    limit: usize,
+) -> Result<(Vec<Record>, bool), Problem> {
+    let (mut items, mut bytes) = (Vec::new(), 0);
+    loop {
+        let some = app.ledger.records(Page { after, limit: RECORDS_AT_ONCE, scope: Scope::Entity(id) })?;
+        let Some(last) = some.last() else { return Ok((items, false)) };
+        after = last.seq;
+        for record in some {
+            if items.len() == limit || bytes > RECORD_BYTES_MAX {
+                return Ok((items, true));
+            }
+            bytes += record.line().map_or(0, |line| line.len());
+            items.push(record);
+        }
+    }
+}
+
+/// Records read at once: each may be as large as a record can be.
+const RECORDS_AT_ONCE: usize = 16;
+/// Bytes of records beyond which an answer ends.
+const RECORD_BYTES_MAX: usize = 1024 * 1024;
 
 /// What belongs to one entity.
 #[derive(Serialize, ToSchema)]

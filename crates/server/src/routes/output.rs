@@ -23,6 +23,8 @@ use crate::query::Query;
 
 /// Bytes given out at once at the most.
 const BYTES_MAX: usize = 1024 * 1024;
+/// Pieces given out at once at the most: each costs more than its bytes.
+const PIECES_MAX: usize = 4096;
 
 /// A part of the output.
 #[derive(Serialize, ToSchema)]
@@ -80,7 +82,7 @@ pub(super) async fn pieces(
         let from = if from < 0 { end.saturating_sub(from.unsigned_abs()) } else { from.unsigned_abs() };
         let mut reader = log.read(from);
         let (mut pieces, mut next) = (Vec::new(), from);
-        while next < from.saturating_add(limit) {
+        while next < from.saturating_add(limit) && pieces.len() < PIECES_MAX {
             let Some(piece) = reader.next() else { break };
             let piece = piece.map_err(|error| unreadable(&error))?;
             let left = from.saturating_add(limit) - next;

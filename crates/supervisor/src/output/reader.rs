@@ -45,6 +45,8 @@ pub enum What {
     Lost(Stream, u64),
 }
 
+/// Entries of an index that are read at once on the way to an offset.
+const ENTRIES_AT_ONCE: usize = 2048;
 /// The most one piece holds.
 const PIECE_BYTES: u64 = 64 * 1024;
 
@@ -70,10 +72,9 @@ impl Log {
     pub fn end(&self) -> io::Result<u64> {
         let Some(last) = numbers(&self.dir)?.pop() else { return Ok(0) };
         let Some(mut segment) = Segment::open(&self.dir, last)? else { return Ok(0) };
-        while let Some(entry) = segment.entry()? {
-            segment.step(entry);
-        }
-        Ok(segment.offset)
+        segment.skip(u64::MAX)?;
+        // The last entry may still grow.
+        Ok(segment.offset + segment.entry()?.map_or(0, |entry| entry.length))
     }
 
     /// Where the last so many bytes begin.
@@ -153,7 +154,8 @@ impl Pieces {
                 break;
             }
         }
-        let Some((segment, begins)) = found else { return Ok(Entered::Nothing) };
+        let Some((mut segment, begins)) = found else { return Ok(Entered::Nothing) };
+        segment.skip(self.offset)?;
         let gap = begins.checked_sub(self.offset).filter(|gap| *gap > 0);
         let at_us = segment.head.began_us;
         self.segment = Some(segment);
@@ -280,6 +282,31 @@ impl Segment {
         }
     }
 
+    /// Goes behind every entry that ends at or before an offset, but not behind the last one, which may still grow. Many are read
+    /// at once: a run that writes single bytes has as many entries as bytes.
+    fn skip(&mut self, until: u64) -> io::Result<()> {
+        let mut bytes = vec![0; ENTRY_BYTES as usize * ENTRIES_AT_ONCE];
+        loop {
+            let read = read_some(&self.index, &mut bytes, HEAD_BYTES + self.place * ENTRY_BYTES)?;
+            let whole = read / ENTRY_BYTES as usize;
+            for chunk in bytes.chunks_exact(ENTRY_BYTES as usize).take(whole.saturating_sub(1)) {
+                let Ok(chunk) = chunk.try_into() else { return Ok(()) };
+                let entry = Entry::decode(chunk);
+                if self.offset.saturating_add(entry.length) > until {
+                    return Ok(());
+                }
+                self.offset += entry.length;
+                if !entry.lost {
+                    self.within[place(entry.stream)] += entry.length;
+                }
+                self.place += 1;
+            }
+            if whole < ENTRIES_AT_ONCE {
+                return Ok(());
+            }
+        }
+    }
+
     fn data(&mut self, dir: &Path, stream: Stream, skip: u64, length: u64) -> io::Result<Option<Vec<u8>>> {
         let at = self.within[place(stream)] + skip;
         let file = match &mut self.data[place(stream)] {
@@ -293,6 +320,20 @@ impl Segment {
         let mut bytes = vec![0; length as usize];
         Ok(read_whole(file, &mut bytes, at)?.then_some(bytes))
     }
+}
+
+/// Fills as much of the buffer as the file has.
+fn read_some(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read_at(&mut buffer[filled..], at + filled as u64) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
 }
 
 /// Fills the buffer; `false` if the file is too short.
