@@ -25,7 +25,8 @@ function witness(page) {
       window.testimony.looks++;
       for (const element of document.querySelectorAll("[data-entity][data-version]")) {
         const { entity, version } = element.dataset;
-        const text = element.querySelector(".chain").textContent;
+        // That a command has just ended is seen before it is recorded, and not by everybody at the same moment.
+        const text = element.querySelector(".chain").textContent.replace(" · Draining", "");
         const severity = /sev-(\w+)/.exec(element.closest("[class*=sev-]").className)[1];
         const place = `${element.tagName} ${entity}`;
         if ((newest.get(place) ?? 0) > Number(version)) window.testimony.backwards.push(`${place} ${version}`);
@@ -50,7 +51,7 @@ const testimony = (page) => page.evaluate(() => ({ ...window.testimony, seen: [.
 function shownAs(view) {
   const word = view.effective.toLowerCase();
   const rest = view.chain.split(" · ").slice(1);
-  const others = rest.filter((part) => !word.includes(part.toLowerCase()));
+  const others = rest.filter((part) => part !== "Draining" && !word.includes(part.toLowerCase()));
   return { text: [view.effective, ...others].join(" · "), severity: view.state.severity };
 }
 

@@ -296,7 +296,9 @@ fn a_run_that_was_ended_by_hand_is_told_as_alive_until_its_process_is_gone() {
     // Its supervisor would record how the command ended; here nobody does, and yet everybody is told.
     kill(supervisor);
     kill(pid);
-    assert_eq!(look(&mut events, &id)["chain"], "Cancelled");
+    // Between the two deaths one of them may be seen alone.
+    let gone = |(name, data): &(String, Value)| name == "look" && data["chain"] == "Cancelled";
+    assert!(events.any(|event| gone(&event)), "the stream ended");
     assert_eq!(server.said(&id), [(); 2].map(|()| ("Cancelled".to_owned(), false)));
     server.watches(0);
 }
