@@ -42,6 +42,9 @@ use crate::args::Cli;
 use crate::error::Exit;
 
 fn main() -> ExitCode {
+    // What a supervisor or a server knows is none of the business of the agents that run as the same user. Where the
+    // kernel does not hide it, the program does its work all the same.
+    callboard_supervisor::process::hide_this().ok();
     let ended = match Cli::try_parse() {
         Ok(cli) => cli.run(),
         Err(refusal) => error::show_help_or_refuse(&refusal),

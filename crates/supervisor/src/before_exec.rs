@@ -10,7 +10,7 @@
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 
 use libc::{c_char, c_int};
@@ -18,6 +18,7 @@ use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal, pidfd_open};
 
+use crate::Privileges;
 use crate::format;
 use crate::image::Image;
 use crate::reaping::bury;
@@ -34,8 +35,10 @@ pub(crate) struct Orders {
     pub(crate) rlimits: Vec<(Resource, u64)>,
     /// Its stdin, stdout or stderr that is a pseudoterminal and becomes its controlling terminal.
     pub(crate) terminal: Option<i32>,
-    /// Whether open descriptors beyond the first three are closed.
-    pub(crate) close_rest: bool,
+    /// Descriptors beyond the first three that it keeps under their numbers.
+    pub(crate) kept: Vec<RawFd>,
+    /// Whether it can gain privileges by becoming a setuid program.
+    pub(crate) privileges: Privileges,
 }
 
 /// A step that can fail before `exec`.
@@ -48,6 +51,8 @@ pub(crate) enum Step {
     Limit,
     Terminal,
     Orphaned,
+    Descriptors,
+    Privileges,
 }
 
 /// Why there is no child.
@@ -97,7 +102,7 @@ impl Report {
 }
 
 const REPORT_BYTES: usize = 8;
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 9] = [
     Step::Standard,
     Step::Directory,
     Step::Session,
@@ -105,6 +110,8 @@ const STEPS: [Step; 7] = [
     Step::Limit,
     Step::Terminal,
     Step::Orphaned,
+    Step::Descriptors,
+    Step::Privileges,
 ];
 
 /// A failure as eight bytes: the place of its step, or one that no step has for `exec`; and the number of the error.
@@ -290,8 +297,9 @@ fn follow(orders: &Orders, cwd: *const c_char, parent: Pid) -> Result<(), (Step,
     if let Some(number) = orders.terminal {
         control(number).map_err(at(Step::Terminal))?;
     }
-    if orders.close_rest {
-        close_rest();
+    close_rest(&orders.kept).map_err(at(Step::Descriptors))?;
+    if orders.privileges == Privileges::NoNew {
+        rustix::thread::set_no_new_privs(true).map_err(at(Step::Privileges))?;
     }
     default_signals();
     Ok(())
@@ -386,20 +394,36 @@ fn control(number: i32) -> Result<(), rustix::io::Errno> {
     }
 }
 
-/// Marks every descriptor beyond the first three to be closed by `exec`.
+/// Marks every descriptor beyond the first three to be closed by `exec`, except those that are kept.
 #[expect(unsafe_code, reason = "there is no safe function that marks a range of descriptors")]
-fn close_rest() {
-    // SAFETY: both calls take plain numbers; marking a descriptor takes nothing away from who owns it here.
+fn close_rest(kept: &[RawFd]) -> Result<(), Errno> {
+    // SAFETY: all calls take plain numbers; marking a descriptor takes nothing away from who owns it here.
     unsafe {
-        if libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) == 0 {
-            return;
+        if libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) != 0 {
+            let most =
+                rustix::process::getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX).min(DESCRIPTORS_MAX);
+            for number in 3..most as i32 {
+                libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC);
+            }
         }
-        let most =
-            rustix::process::getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX).min(DESCRIPTORS_MAX);
-        for number in 3..most as i32 {
-            libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC);
+        for number in kept {
+            checked(|| libc::fcntl(*number, libc::F_SETFD, 0))?;
         }
     }
+    Ok(())
+}
+
+/// Whether a descriptor was handed to this process to be handed on: it is open, and `exec` does not close it. What this
+/// process opened itself is closed by `exec`.
+#[expect(
+    unsafe_code,
+    reason = "there is no safe function for a descriptor that is known by its number alone"
+)]
+#[must_use]
+pub fn is_inherited(number: RawFd) -> bool {
+    // SAFETY: the call takes plain numbers and changes nothing.
+    let flags = unsafe { libc::fcntl(number, libc::F_GETFD) };
+    flags != -1 && flags & libc::FD_CLOEXEC == 0
 }
 
 /// As many as a kernel without `close_range` is asked to close.
@@ -447,7 +471,8 @@ mod tests {
             doors: Vec::new(),
             rlimits: Vec::new(),
             terminal: None,
-            close_rest: true,
+            kept: Vec::new(),
+            privileges: Privileges::NoNew,
         }
     }
 

@@ -37,6 +37,7 @@ mod timers;
 mod wake;
 mod watch;
 
+pub use before_exec::is_inherited;
 pub use containment::{Containment, Force, Rung};
 pub use end::{Cause, End, How, Kept, Passed, StopCause, Survivor, Timer, Usage};
 pub use error::StartError;
@@ -45,5 +46,5 @@ pub use process::Identity;
 pub use running::{Running, Stopper};
 pub use sender::Sender;
 pub use signals::Signals;
-pub use spec::{Audience, Climb, Keep, Limits, Spec, Stdin, Timers};
+pub use spec::{Audience, Climb, Keep, Limits, Privileges, Spec, Stdin, Timers};
 pub use start::{Prepared, prepare, start};

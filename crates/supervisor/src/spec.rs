@@ -1,6 +1,7 @@
 //! What is to be run: a program, its surroundings, its timers, its limits.
 
 use std::ffi::OsString;
+use std::os::fd::RawFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -32,6 +33,10 @@ pub struct Spec {
     pub keep: Option<Keep>,
     /// How high the ladder of containment is climbed.
     pub climb: Climb,
+    /// Open descriptors beyond the first three that the child keeps under their numbers. It gets no others.
+    pub descriptors: Vec<RawFd>,
+    /// Whether it can gain privileges.
+    pub privileges: Privileges,
 }
 
 impl Spec {
@@ -51,6 +56,8 @@ impl Spec {
             limits: Limits::default(),
             keep: None,
             climb: Climb::Highest,
+            descriptors: Vec::new(),
+            privileges: Privileges::NoNew,
         }
     }
 
@@ -76,9 +83,8 @@ pub enum Stdin {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Audience {
     /// Whoever reads our stdout and stderr: every byte is passed on, and a terminal stays a terminal.
-    /// Open descriptors are passed on too, as `env` and `timeout` do, so that process substitution works.
     Foreground,
-    /// Nobody. The child gets no descriptor but its own three.
+    /// Nobody.
     #[default]
     Nobody,
 }
@@ -149,4 +155,14 @@ pub enum Climb {
     Highest,
     /// No control group, even where one could be made: for a host whose groups belong to somebody else.
     Tree,
+}
+
+/// Whether a program that runs with the rights of its owner, such as `sudo`, does so for the child.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Privileges {
+    /// It does not: neither the child nor any of its descendants ever has more rights than we have (`no_new_privs`).
+    #[default]
+    NoNew,
+    /// It does.
+    Gained,
 }

@@ -18,7 +18,7 @@ use crate::notify::Notices;
 use crate::output::{Outlets, prepare as keep_ready};
 use crate::process::{MARKER_VARIABLE, of};
 use crate::wake::Wake;
-use crate::{Audience, Climb, Running, Spec, StartError, format, nursery, reaping};
+use crate::{Climb, Running, Spec, StartError, format, nursery, reaping};
 
 /// Starts a run on this thread.
 pub fn start(spec: Spec) -> Result<Running, StartError> {
@@ -193,6 +193,8 @@ impl Failure {
                     Step::Limit => "limit the child",
                     Step::Terminal => "give the child its terminal",
                     Step::Orphaned => "outlive the thread that starts the child",
+                    Step::Descriptors => "pass a descriptor on to the child",
+                    Step::Privileges => "keep the child from gaining privileges",
                 },
                 source,
             },
@@ -223,7 +225,8 @@ fn spawn(spec: &Spec, held: &Held, notices: Option<&Notices>) -> Result<(Outlets
         doors: held.side_doors().map_err(at_group)?,
         rlimits: held.rlimits.clone(),
         terminal: ends.terminal,
-        close_rest: spec.audience == Audience::Nobody,
+        kept: spec.descriptors.clone(),
+        privileges: spec.privileges,
     };
     let inherited_rss_bytes = inherited_rss_bytes();
     let made = match before_exec::make(&image, &orders) {

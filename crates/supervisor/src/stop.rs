@@ -3,13 +3,12 @@
 //! Invariant: a run is over when its main process is reaped, nobody is left and its output is closed; or when what is left
 //! has been killed, waited for and counted. The first cause stays: a child that ends while it is being stopped was stopped.
 
-use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, pidfd_send_signal};
 
 use crate::containment::Group;
-use crate::process::{Mark, Stat};
+use crate::process::{Mark, Stat, uid_of};
 use crate::sender::name_of;
 use crate::watch::Watch;
 use crate::{Answer, Cause, How, Received, StopCause, Survivor, Usage, nursery};
@@ -302,7 +301,7 @@ fn survivor(mark: Mark) -> Survivor {
         pid: mark.pid,
         started_ticks: mark.started_ticks,
         name: name_of(mark.pid).unwrap_or_default(),
-        uid: std::fs::metadata(format!("/proc/{}", mark.pid)).ok().map(|of| of.uid()),
+        uid: uid_of(mark.pid),
         is_refused: pid.is_some_and(refused),
     }
 }

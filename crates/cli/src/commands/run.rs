@@ -17,7 +17,7 @@ use callboard_engine::{
 };
 use callboard_kernel::EntityId;
 use callboard_lifecycle::Kind;
-use callboard_supervisor::{Audience, Limits, Stdin, Timers};
+use callboard_supervisor::{Audience, Limits, Privileges, Stdin, Timers, is_inherited};
 use clap::Args;
 
 use crate::clock::Real;
@@ -87,6 +87,13 @@ pub(crate) struct RunArgs {
     /// How many processes it may have.
     #[arg(long, value_name = "N")]
     processes: Option<u64>,
+    /// Pass this open descriptor on to it. Beside its input and output it gets no descriptor but these and those that its
+    /// arguments name as /dev/fd/N, as process substitution does. May be given several times.
+    #[arg(long, value_name = "N")]
+    pass_fd: Vec<u16>,
+    /// Let it gain privileges, so that sudo and other setuid programs work inside of it. Without this they do not.
+    #[arg(long)]
+    allow_privileges: bool,
     /// How much of its output is kept: the beginning and the end.
     #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = Reading(size))]
     keep: u64,
@@ -302,6 +309,8 @@ impl RunArgs {
             agreement: self.agreement(id, &cwd)?,
             audience: if is_shim { Audience::Nobody } else { Audience::Foreground },
             stdin: if is_shim { Stdin::Null } else { Stdin::Inherit },
+            descriptors: self.descriptors()?,
+            privileges: if self.allow_privileges { Privileges::Gained } else { Privileges::NoNew },
             dir: store.runs()?.join(id.to_string()),
             words_hash: None,
             output_max_bytes: self.keep,
@@ -309,6 +318,25 @@ impl RunArgs {
             env: self.environment(store)?,
             cwd,
         })
+    }
+
+    /// The descriptors it gets: those that were asked for, and those that its arguments name.
+    fn descriptors(&self) -> Result<Vec<i32>, Error> {
+        if let Some(number) = self.pass_fd.iter().find(|number| !is_inherited(i32::from(**number))) {
+            return Err(Error::CommandLine {
+                because: format!("descriptor {number} is not open, so it cannot be passed on"),
+                instead: "--pass-fd N, for a descriptor that the shell has opened, such as N in N<FILE"
+                    .to_owned(),
+            });
+        }
+        let is_shim = self.shim_of.is_some();
+        let named = self.command.iter().filter(|_| !is_shim).filter_map(|word| {
+            let word = word.to_str()?;
+            let number = word.strip_prefix("/dev/fd/").or_else(|| word.strip_prefix("/proc/self/fd/"))?;
+            number.parse().ok().filter(|number| is_inherited(*number))
+        });
+        let all = self.pass_fd.iter().map(|number| i32::from(*number)).chain(named);
+        Ok(all.filter(|number| *number > 2).collect())
     }
 
     /// What is promised, fixed before anything is started.
@@ -407,7 +435,12 @@ impl RunArgs {
         if let Adapter::Of(program) = self.adapter {
             option("adapter", program.name().into());
         }
-        let flags = [("--detach", self.detach), ("--quiet", self.quiet)];
+        self.pass_fd.iter().for_each(|number| option("pass-fd", number.to_string().into()));
+        let flags = [
+            ("--detach", self.detach),
+            ("--quiet", self.quiet),
+            ("--allow-privileges", self.allow_privileges),
+        ];
         words.extend(flags.into_iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| flag.into()));
         words.push("--".into());
         words.extend(self.command.iter().cloned());
@@ -454,6 +487,8 @@ mod tests {
                 "--expect",
                 "a b:optional",
                 "--keep=1K",
+                "--pass-fd=7",
+                "--allow-privileges",
                 "--",
                 "--odd",
             ],

@@ -34,6 +34,7 @@ mod proof;
 mod reaping;
 mod reasons;
 mod receiver;
+mod rights;
 mod runs;
 mod secrets;
 mod server;

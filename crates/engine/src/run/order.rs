@@ -4,11 +4,12 @@
 //! promised; secrets on the command line are not in it. Deliberately absent: the environment, which is never recorded.
 
 use std::ffi::OsString;
+use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 
 use callboard_agents::Program;
 use callboard_kernel::{EntityId, Facts, Value, one_line};
-use callboard_supervisor::{Audience, Identity, Limits, Stdin, Timers};
+use callboard_supervisor::{Audience, Identity, Limits, Privileges, Stdin, Timers};
 
 use super::checking::{Supervised, checks_of};
 use crate::delivery::{self, Agreement, Contract};
@@ -52,6 +53,10 @@ pub struct Order {
     pub audience: Audience,
     /// Where its input comes from.
     pub stdin: Stdin,
+    /// Descriptors of ours that it gets beside its own three.
+    pub descriptors: Vec<RawFd>,
+    /// Whether it can gain privileges.
+    pub privileges: Privileges,
     /// Where its output is kept.
     pub dir: PathBuf,
     /// The hash of the words that are kept there to run it again.

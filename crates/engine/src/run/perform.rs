@@ -122,6 +122,8 @@ fn spec(order: &Order, added: Option<(usize, &[&str])>, recorder: &Recorder<'_>)
         audience: order.audience,
         timers: order.timers.clone(),
         limits: order.limits.clone(),
+        descriptors: order.descriptors.clone(),
+        privileges: order.privileges,
         keep: Some(Keep { dir: order.dir.clone(), max_bytes: order.output_max_bytes, began_us }),
         ..Spec::new(program, order.id.to_string())
     }

@@ -10,13 +10,13 @@
 //! it supervises, and is no member.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
+use std::{fs, io};
 
 use rustix::process::{Pid, Signal};
 
-use crate::process::{MARKER_VARIABLE, Mark, Stat, all, send};
+use crate::process::{MARKER_VARIABLE, Mark, Stat, all, is_own, send};
 use crate::{mutant, nursery, reaping};
 
 /// Where a search for members begins.
@@ -183,10 +183,18 @@ pub(crate) fn carries(pid: u32, marker: &str) -> bool {
     markers(pid).is_some_and(|markers| is_among(&markers, marker))
 }
 
-/// Whether a process runs our own program.
+/// Whether a process runs our own program. Nobody can look into a supervisor without the rights of root, so one that hides
+/// its file is taken for what it is called if it is ours.
 pub(crate) fn is_our_program(pid: u32) -> bool {
     let program = |pid: &str| fs::metadata(format!("/proc/{pid}/exe")).map(|file| (file.dev(), file.ino()));
-    program("self").is_ok_and(|own| program(&pid.to_string()).is_ok_and(|other| other == own))
+    match program(&pid.to_string()) {
+        Ok(other) => program("self").is_ok_and(|own| other == own),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            let name = |pid: &str| fs::read_to_string(format!("/proc/{pid}/comm")).ok();
+            is_own(pid) && name(&pid.to_string()).is_some_and(|other| Some(other) == name("self"))
+        }
+        Err(_) => false,
+    }
 }
 
 /// Puts supervisors first, and otherwise who began first: a supervisor inside of a run hears of a stop before its command
@@ -205,11 +213,23 @@ fn has_left(stat: &Stat, marker: &str) -> bool {
 
 /// The markers in the environment of a process, joined by colons.
 pub(crate) fn markers(pid: u32) -> Option<Vec<u8>> {
-    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let environment = match fs::read(format!("/proc/{pid}/environ")) {
+        Ok(environment) => environment,
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied && is_our_program(pid) => {
+            return marker_of_words(&fs::read(format!("/proc/{pid}/cmdline")).ok()?);
+        }
+        Err(_) => return None,
+    };
     let mut entries = environment.split(|byte| *byte == 0);
     entries.find_map(|entry| {
         entry.strip_prefix(MARKER_VARIABLE.as_bytes())?.strip_prefix(b"=").map(<[u8]>::to_vec)
     })
+}
+
+/// The marker of a supervisor in the background, as its command line names it.
+fn marker_of_words(words: &[u8]) -> Option<Vec<u8>> {
+    let options = words.split(|byte| *byte == 0).take_while(|word| *word != b"--");
+    options.filter_map(|word| word.strip_prefix(b"--shim-of=")).next().map(<[u8]>::to_vec)
 }
 
 fn is_among(markers: &[u8], marker: &str) -> bool {

@@ -103,10 +103,20 @@ pub fn glance(pid: u32) -> io::Result<Option<Glance>> {
 /// Does a process belong to the user we are?
 #[must_use]
 pub fn is_own(pid: u32) -> bool {
-    // Not the owner of the directory, which is root for a process that cannot be traced.
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    uid_of(pid) == Some(rustix::process::geteuid().as_raw())
+}
+
+/// The user that a process acts as. Not the owner of its directory, which is root for a process that cannot be traced.
+pub(crate) fn uid_of(pid: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let effective = status.lines().find_map(|line| line.strip_prefix("Uid:")?.split_whitespace().nth(1));
-    effective == Some(rustix::process::geteuid().as_raw().to_string().as_str())
+    effective?.parse().ok()
+}
+
+/// Keeps other processes of the same user from reading our memory and environment, and from tracing us. What is public of
+/// every process stays so: its name, its words, its state.
+pub fn hide_this() -> io::Result<()> {
+    Ok(rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?)
 }
 
 /// Is the control group of a process frozen, or one above it?

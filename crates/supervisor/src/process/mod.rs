@@ -17,7 +17,10 @@ pub use around::{Inside, inside, lineage, markers_around};
 pub use census::census;
 pub use descriptor::descriptor;
 pub use end_all::{Ended, end_all, find_marked};
-pub use identity::{Glance, Hold, Identity, Sighting, glance, is_held_by_freezer, is_own, look, of, this};
+pub(crate) use identity::uid_of;
+pub use identity::{
+    Glance, Hold, Identity, Sighting, glance, hide_this, is_held_by_freezer, is_own, look, of, this,
+};
 pub(crate) use signal::{Mark, send};
 pub use signal::{Sent, signal};
 pub(crate) use stat::{Stat, all};

@@ -135,15 +135,20 @@ fn b08_b22_killing_the_supervisor_leaves_nobody() {
 }
 
 #[test]
-fn a_descriptor_from_the_shell_reaches_the_child() {
+fn a_descriptor_from_the_shell_reaches_the_child_if_it_is_given() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("words");
     std::fs::write(&file, "from outside\n").unwrap();
     let held = std::fs::File::open(&file).unwrap();
     rustix::io::fcntl_setfd(&held, rustix::io::FdFlags::empty()).unwrap();
     let number = std::os::fd::AsRawFd::as_raw_fd(&held);
-    let mut second = piped(directory.path(), &format!("cat <&{number}"));
-    let mut received = Vec::new();
-    second.child.stdout.take().unwrap().read_to_end(&mut received).unwrap();
-    assert_eq!(after_begin(&received), b"from outside\n");
+    for (given, expected) in [(true, &b"from outside\n"[..]), (false, b"")] {
+        // The script names those that it is given in its first line.
+        let given = if given { format!(": given {number}\n") } else { String::new() };
+        let place = tempfile::tempdir().unwrap();
+        let mut second = piped(place.path(), &format!("{given}cat <&{number}"));
+        let mut received = Vec::new();
+        second.child.stdout.take().unwrap().read_to_end(&mut received).unwrap();
+        assert_eq!(after_begin(&received), expected);
+    }
 }

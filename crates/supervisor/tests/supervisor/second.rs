@@ -20,6 +20,8 @@ fn body() {
     let mut spec = Spec::new("/bin/sh", crate::common::marker("second")).args(["-c", script.as_str()]);
     spec.audience = Audience::Foreground;
     spec.stdin = Stdin::Inherit;
+    let given = script.lines().next().and_then(|line| line.strip_prefix(": given ")?.parse::<i32>().ok());
+    spec.descriptors.extend(given);
     spec.timers.grace = Duration::from_secs(20);
     spec.timers.leak = Duration::from_millis(300);
     let kept = Path::new(&report).with_extension("kept");
