@@ -134,6 +134,9 @@ pub(crate) enum Error {
     /// No store where one is looked for.
     #[error("there is no store at {}", .0.display())]
     NoStore(PathBuf),
+    /// A store that is hidden, because this is called inside of a sandbox.
+    #[error("the store is out of reach inside of a sandbox")]
+    InSandbox(#[source] Box<Self>),
     /// A store that does not open.
     #[error("the store at {0} cannot be opened")]
     Open(String, #[source] OpenError),
@@ -250,6 +253,7 @@ impl Error {
             Self::Refused(_)
             | Self::NeedsPerson { .. }
             | Self::Supervised { .. }
+            | Self::InSandbox(_)
             | Self::ChangedWords(..) => Exit::REFUSED,
             Self::NoStore(_)
             | Self::NoEntity(_)
@@ -361,6 +365,7 @@ impl Error {
                 (cause.to_string(), "name a file that can be read, or - for standard input")
             }
             Self::Occupied(_) => ("nothing is overwritten".to_owned(), "name a file that does not exist yet"),
+            Self::InSandbox(_) => out_of_reach(),
             Self::NoStore(_) => (
                 "no file is there: nothing was recorded yet, or it was moved or removed".to_owned(),
                 "start something: callboard run -- COMMAND; or name another store: --store PATH",
@@ -508,6 +513,14 @@ fn of_run(error: &RunError) -> (String, String) {
 fn one_of<T: AsRef<str>>(words: impl IntoIterator<Item = T>) -> String {
     let words: Vec<String> = words.into_iter().map(|word| word.as_ref().to_owned()).collect();
     if words.len() == 1 { words.concat() } else { format!("one of {}", words.join(", ")) }
+}
+
+/// Why a store is not reached inside of a sandbox, and what to do.
+fn out_of_reach() -> (String, &'static str) {
+    (
+        "the sandbox hides the store, its keys and the output of every run".to_owned(),
+        "callboard heartbeat reaches the supervisor; for notes use HTTP with an agent token, or --store PATH inside",
+    )
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ mod look;
 mod notifying;
 mod private;
 mod report;
+mod sandboxing;
 mod screen;
 mod sending;
 mod store;

@@ -40,6 +40,10 @@ impl Store {
     /// Opens it, making it if it is not there.
     pub(crate) fn open(&self) -> Result<Ledger, Error> {
         self.prepare();
+        self.attempt().map_err(outside)
+    }
+
+    fn attempt(&self) -> Result<Ledger, Error> {
         match self.place()? {
             Place::File(path) => open_file(&path),
             Place::Server(url) => open_server(&url),
@@ -133,11 +137,11 @@ impl Store {
         match self.place()? {
             Place::File(path) => {
                 if !path.exists() {
-                    return Err(Error::NoStore(path));
+                    return Err(outside(Error::NoStore(path)));
                 }
-                open_file(&path)
+                open_file(&path).map_err(outside)
             }
-            Place::Server(url) => open_server(&url),
+            Place::Server(url) => open_server(&url).map_err(outside),
         }
     }
 
@@ -158,6 +162,14 @@ impl Store {
                 None => Place::File(wanted.into()),
             }),
         }
+    }
+}
+
+/// A store that does not open inside of a sandbox is hidden there.
+fn outside(error: Error) -> Error {
+    match std::env::var_os(callboard_supervisor::SANDBOX_VARIABLE) {
+        Some(_) => Error::InSandbox(Box::new(error)),
+        None => error,
     }
 }
 

@@ -1,4 +1,4 @@
-//! How a child is made, and what it does between `clone` and `exec`. The only unsafe code beside `reaping`.
+//! How a child is made, and what it does between `clone` and `exec`. The only unsafe code beside `reaping` and `sandbox`.
 //!
 //! Invariant: the child calls the kernel and nothing else: no allocation, no lock, no panic. It has a copy of our memory, no
 //! signal reaches it before its handlers are gone, and what it could not do it writes into a pipe that `exec` closes. So
@@ -22,6 +22,7 @@ use crate::Privileges;
 use crate::format;
 use crate::image::Image;
 use crate::reaping::bury;
+use crate::sandbox::Plan;
 
 /// What the child does before it becomes the program.
 #[derive(Debug)]
@@ -37,6 +38,8 @@ pub(crate) struct Orders {
     pub(crate) terminal: Option<i32>,
     /// Descriptors beyond the first three that it keeps under their numbers.
     pub(crate) kept: Vec<RawFd>,
+    /// The walls around it.
+    pub(crate) sandbox: Option<Plan>,
     /// Whether it can gain privileges by becoming a setuid program.
     pub(crate) privileges: Privileges,
 }
@@ -53,6 +56,8 @@ pub(crate) enum Step {
     Orphaned,
     Descriptors,
     Privileges,
+    Namespaces,
+    Sandbox,
 }
 
 /// Why there is no child.
@@ -102,7 +107,7 @@ impl Report {
 }
 
 const REPORT_BYTES: usize = 8;
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 11] = [
     Step::Standard,
     Step::Directory,
     Step::Session,
@@ -112,6 +117,8 @@ const STEPS: [Step; 9] = [
     Step::Orphaned,
     Step::Descriptors,
     Step::Privileges,
+    Step::Namespaces,
+    Step::Sandbox,
 ];
 
 /// A failure as eight bytes: the place of its step, or one that no step has for `exec`; and the number of the error.
@@ -280,6 +287,9 @@ fn live(unborn: &mut Unborn<'_>) -> ! {
 fn follow(orders: &Orders, cwd: *const c_char, parent: Pid) -> Result<(), (Step, Errno)> {
     let at = |step| move |errno| (step, errno);
     settle(orders).map_err(at(Step::Standard))?;
+    if let Some(sandbox) = &orders.sandbox {
+        sandbox.divide().map_err(at(Step::Namespaces))?;
+    }
     enter(cwd).map_err(at(Step::Directory))?;
     rustix::process::setsid().map_err(at(Step::Session))?;
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(at(Step::Session))?;
@@ -302,6 +312,9 @@ fn follow(orders: &Orders, cwd: *const c_char, parent: Pid) -> Result<(), (Step,
         rustix::thread::set_no_new_privs(true).map_err(at(Step::Privileges))?;
     }
     default_signals();
+    if let Some(sandbox) = &orders.sandbox {
+        sandbox.enclose().map_err(at(Step::Sandbox))?;
+    }
     Ok(())
 }
 
@@ -472,6 +485,7 @@ mod tests {
             rlimits: Vec::new(),
             terminal: None,
             kept: Vec::new(),
+            sandbox: None,
             privileges: Privileges::NoNew,
         }
     }

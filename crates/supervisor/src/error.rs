@@ -51,6 +51,14 @@ pub enum StartError {
         /// What the system said.
         source: io::Error,
     },
+    /// A wall of the sandbox cannot stand.
+    #[error("the sandbox cannot be made: no wall for {wall}: {why}")]
+    Sandbox {
+        /// Which one.
+        wall: &'static str,
+        /// Why not.
+        why: String,
+    },
     /// The request itself is not one.
     #[error("{0}")]
     Invalid(String),
@@ -71,7 +79,11 @@ impl StartError {
         match self {
             Self::NotFound { .. } | Self::Interpreter { .. } => 127,
             Self::NotExecutable { .. } => 126,
-            Self::MissingCwd { .. } | Self::Resources { .. } | Self::Invalid(_) | Self::Setup { .. } => 125,
+            Self::MissingCwd { .. }
+            | Self::Resources { .. }
+            | Self::Sandbox { .. }
+            | Self::Invalid(_)
+            | Self::Setup { .. } => 125,
         }
     }
 
@@ -85,7 +97,7 @@ impl StartError {
             | Self::MissingCwd { source, .. }
             | Self::Resources { source, .. }
             | Self::Setup { source, .. } => source.raw_os_error(),
-            Self::Invalid(_) => None,
+            Self::Sandbox { .. } | Self::Invalid(_) => None,
         }
     }
 

@@ -59,6 +59,11 @@ impl Notices {
         &self.address
     }
 
+    /// Where it is in the file system, if it is there.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
     pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }

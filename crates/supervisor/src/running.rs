@@ -13,6 +13,7 @@ use crate::containment::{Group, Held, Roots, Tree};
 use crate::notify::Notices;
 use crate::output::Outlets;
 use crate::process::Mark;
+use crate::sandbox::Walls;
 use crate::wake::Wake;
 use crate::watch::Watch;
 use crate::{Containment, End, Identity, Observer, Signals, Spec, StopCause, nursery};
@@ -36,6 +37,8 @@ pub struct Running {
     pub(crate) report: Option<Report>,
     /// The memory that the main process had of us before it became the program.
     pub(crate) inherited_rss_bytes: u64,
+    /// The walls around it, if it has a sandbox.
+    pub(crate) walls: Option<Walls>,
     /// The main process is reaped.
     pub(crate) reaped: bool,
     /// Nobody is left, or what is left has been reported.
@@ -83,6 +86,12 @@ impl Running {
     #[must_use]
     pub const fn is_starting(&self) -> bool {
         self.report.is_some()
+    }
+
+    /// The walls around it, if it has a sandbox.
+    #[must_use]
+    pub const fn walls(&self) -> Option<&Walls> {
+        self.walls.as_ref()
     }
 
     /// What holds the run, and which limits are in force.

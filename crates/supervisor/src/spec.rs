@@ -5,6 +5,8 @@ use std::os::fd::RawFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::sandbox::Sandbox;
+
 /// One run, as it is asked for.
 #[derive(Clone, Debug)]
 pub struct Spec {
@@ -35,8 +37,10 @@ pub struct Spec {
     pub climb: Climb,
     /// Open descriptors beyond the first three that the child keeps under their numbers. It gets no others.
     pub descriptors: Vec<RawFd>,
-    /// Whether it can gain privileges.
+    /// Whether it can gain privileges. It cannot in a sandbox.
     pub privileges: Privileges,
+    /// What it may reach; everything without one.
+    pub sandbox: Option<Sandbox>,
 }
 
 impl Spec {
@@ -58,6 +62,7 @@ impl Spec {
             climb: Climb::Highest,
             descriptors: Vec::new(),
             privileges: Privileges::NoNew,
+            sandbox: None,
         }
     }
 

@@ -17,6 +17,7 @@ use crate::image::Image;
 use crate::notify::Notices;
 use crate::output::{Outlets, prepare as keep_ready};
 use crate::process::{MARKER_VARIABLE, of};
+use crate::sandbox::{Namespaces, Plan, Walls};
 use crate::wake::Wake;
 use crate::{Climb, Running, Spec, StartError, format, nursery, reaping};
 
@@ -96,6 +97,7 @@ struct Child {
     report: Option<Report>,
     /// The memory that it had of us.
     inherited_rss_bytes: u64,
+    walls: Option<Walls>,
 }
 
 /// What was made for the child.
@@ -110,7 +112,7 @@ struct Parts {
 
 fn running(spec: Spec, started: Instant, parts: Parts, child: Child) -> Result<Running, StartError> {
     let Parts { held, outlets, notices, wake, place, birth } = parts;
-    let Child { pid, pidfd, report, inherited_rss_bytes } = child;
+    let Child { pid, pidfd, report, inherited_rss_bytes, walls } = child;
     let id = pid.as_raw_nonzero().get() as u32;
     let known =
         of(id).and_then(|found| found.ok_or_else(|| io::Error::other("/proc does not show the child")));
@@ -130,6 +132,7 @@ fn running(spec: Spec, started: Instant, parts: Parts, child: Child) -> Result<R
                 signals: None,
                 report,
                 inherited_rss_bytes,
+                walls,
                 reaped: false,
                 settled: false,
                 place: Some(place),
@@ -167,6 +170,8 @@ pub(crate) enum Failure {
     /// A step of ours failed in the child.
     Before(Step, io::Error),
     Exec(io::Error),
+    /// It was not to be made this way.
+    Refused(StartError),
     /// A step of ours failed before there was a child.
     Ours(&'static str, io::Error),
 }
@@ -195,10 +200,13 @@ impl Failure {
                     Step::Orphaned => "outlive the thread that starts the child",
                     Step::Descriptors => "pass a descriptor on to the child",
                     Step::Privileges => "keep the child from gaining privileges",
+                    Step::Namespaces => "give the child namespaces of its own",
+                    Step::Sandbox => "put up the walls of the sandbox",
                 },
                 source,
             },
             Self::Exec(source) => format::refused(spec, source),
+            Self::Refused(error) => error,
             Self::Ours(what, source) => StartError::Setup { what, source },
         }
     }
@@ -227,6 +235,7 @@ fn spawn(spec: &Spec, held: &Held, notices: Option<&Notices>) -> Result<(Outlets
         terminal: ends.terminal,
         kept: spec.descriptors.clone(),
         privileges: spec.privileges,
+        sandbox: plan(spec, notices, Namespaces::Tried)?,
     };
     let inherited_rss_bytes = inherited_rss_bytes();
     let made = match before_exec::make(&image, &orders) {
@@ -237,19 +246,35 @@ fn spawn(spec: &Spec, held: &Held, notices: Option<&Notices>) -> Result<(Outlets
         }
         made => made,
     };
-    let born = made.and_then(|Made { pid, pidfd, report }| match wait_for(&report) {
-        Some(Ok(())) => Ok(Child { pid, pidfd, report: None, inherited_rss_bytes }),
+    let mut born = made.and_then(|made| child(made, inherited_rss_bytes));
+    // A host that gives no namespaces may give the other walls.
+    if let Err(Stillborn::Before(Step::Namespaces, error)) = &born {
+        orders.sandbox = plan(spec, notices, Namespaces::Refused(&error.to_string()))?;
+        born = before_exec::make(&image, &orders).and_then(|made| child(made, inherited_rss_bytes));
+    }
+    let walls = orders.sandbox.map(|plan| plan.walls);
+    Ok((outlets, Child { walls, ..born? }))
+}
+
+/// A child that has become the program, or is on its way.
+fn child(made: Made, inherited_rss_bytes: u64) -> Result<Child, Stillborn> {
+    let Made { pid, pidfd, report } = made;
+    match wait_for(&report) {
+        Some(Ok(())) => Ok(Child { pid, pidfd, report: None, inherited_rss_bytes, walls: None }),
         Some(Err(stillborn)) => {
             // It is about to end; nobody else takes it, because it is being born.
             reaping::bury(pid);
             Err(stillborn)
         }
-        None => Ok(Child { pid, pidfd, report: Some(report), inherited_rss_bytes }),
-    });
-    match born {
-        Ok(child) => Ok((outlets, child)),
-        Err(stillborn) => Err(stillborn.into()),
+        None => Ok(Child { pid, pidfd, report: Some(report), inherited_rss_bytes, walls: None }),
     }
+}
+
+/// The walls that the child puts up, if it has a sandbox.
+fn plan(spec: &Spec, notices: Option<&Notices>, namespaces: Namespaces<'_>) -> Result<Option<Plan>, Failure> {
+    let reached = notices.and_then(Notices::path);
+    let plan = |sandbox| Plan::new(sandbox, &spec.cwd, reached, namespaces);
+    spec.sandbox.as_ref().map(plan).transpose().map_err(Failure::Refused)
 }
 
 /// How long a child may take to become the program until nobody waits for that alone any more.
@@ -284,6 +309,12 @@ fn changes(spec: &Spec, notices: Option<&Notices>) -> Vec<(OsString, Option<OsSt
     changes.extend(spec.without.iter().map(|name| (name.clone(), None)));
     changes.push((MARKER_VARIABLE.into(), Some(markers(&spec.marker))));
     changes.extend(["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"].map(|name| (name.into(), None)));
+    if let Some(sandbox) = &spec.sandbox {
+        changes.push((SANDBOX_VARIABLE.into(), Some("1".into())));
+        if sandbox.private_tmp {
+            changes.extend(["TMPDIR", "TMP", "TEMP", "TEMPDIR"].map(|name| (name.into(), None)));
+        }
+    }
     if let Some(notices) = notices {
         changes.push(("NOTIFY_SOCKET".into(), Some(notices.address().into())));
         if let Some(silence) = spec.timers.silence {
@@ -292,6 +323,9 @@ fn changes(spec: &Spec, notices: Option<&Notices>) -> Vec<(OsString, Option<OsSt
     }
     changes
 }
+
+/// The variable that says to a program that it is in a sandbox.
+pub const SANDBOX_VARIABLE: &str = "CALLBOARD_SANDBOX";
 
 /// The markers of the runs we are in ourselves, and this one.
 fn markers(marker: &str) -> OsString {

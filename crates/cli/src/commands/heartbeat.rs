@@ -44,7 +44,13 @@ impl HeartbeatArgs {
             because: "no run is named, and this is not called from inside one".to_owned(),
             instead: "callboard heartbeat ID".to_owned(),
         })?;
-        let ledger = store.open_existing()?;
+        let ledger = match store.open_existing() {
+            // Its supervisor is reached all the same, and counts and records that it lives.
+            Err(Error::InSandbox(_)) if self.id.is_none() && tell_supervisor(self.status.as_deref()) => {
+                return Ok(Exit::DONE);
+            }
+            opened => opened?,
+        };
         let id = ids::find(&ledger, &typed)?;
         let now = clock::now();
         let mut data = Facts::none().with("heartbeat_at", now.to_string());
@@ -59,7 +65,7 @@ impl HeartbeatArgs {
         match ledger.append(Request { command, actor, now, cause: None }) {
             Ok(receipt) => {
                 if own_run().as_deref() == Some(&id.to_string()) {
-                    tell_supervisor();
+                    tell_supervisor(None);
                 }
                 if self.json {
                     screen.data_line(&sending::json(&receipt.record)?)?;
@@ -74,14 +80,16 @@ impl HeartbeatArgs {
 
 /// Tells the supervisor that the run is not silent: its clocks do not read the log. A run without such a socket is left as it
 /// is; the heartbeat is recorded all the same.
-fn tell_supervisor() {
-    let Ok(socket) = std::env::var("NOTIFY_SOCKET") else { return };
+fn tell_supervisor(status: Option<&str>) -> bool {
+    let Ok(socket) = std::env::var("NOTIFY_SOCKET") else { return false };
     let address = match socket.strip_prefix('@') {
         Some(name) => SocketAddr::from_abstract_name(name),
         None => SocketAddr::from_pathname(&socket),
     };
     let sender = UnixDatagram::unbound();
-    drop(address.and_then(|address| sender?.send_to_addr(b"WATCHDOG=1", &address)));
+    let status = status.map(|status| format!("\nSTATUS={}", status.replace(['\n', '\r'], " ")));
+    let words = format!("WATCHDOG=1{}", status.unwrap_or_default());
+    address.and_then(|address| sender?.send_to_addr(words.as_bytes(), &address)).is_ok()
 }
 
 /// The run this program was started in: the innermost one.

@@ -17,6 +17,7 @@ use callboard_engine::{
 };
 use callboard_kernel::EntityId;
 use callboard_lifecycle::Kind;
+use callboard_supervisor::sandbox::{Missing, Network, Sandbox};
 use callboard_supervisor::{Audience, Limits, Privileges, Stdin, Timers, is_inherited};
 use clap::Args;
 
@@ -26,6 +27,7 @@ use crate::error::{Error, Exit};
 use crate::ids::{self, Short};
 use crate::private::{self, STORE, Variables};
 use crate::report::Report;
+use crate::sandboxing::{self, Wanted};
 use crate::screen::Screen;
 use crate::store::Store;
 use crate::when::span;
@@ -35,7 +37,8 @@ use crate::{clock, closing, detaching, error, notifying};
 /// Run a command under supervision and record how it ends.
 ///
 /// Input and output pass through unchanged, and the exit code tells the truth: the command's own code, 124 when a bound
-/// was reached, 130 after Ctrl-C or Ctrl-\, 143 when it was stopped. One closing line on standard error says what happened.
+/// was reached, 130 after Ctrl-C or Ctrl-\, 143 when it was stopped, 125 when it could not be set up (a sandbox that this host
+/// cannot give), 126 and 127 when the command cannot be executed or is not found. One closing line on standard error says what happened.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RunArgs {
     /// What to call it; the command line unless given.
@@ -91,6 +94,25 @@ pub(crate) struct RunArgs {
     /// arguments name as /dev/fd/N, as process substitution does. May be given several times.
     #[arg(long, value_name = "N")]
     pass_fd: Vec<u16>,
+    /// Run it in a sandbox: read-only, workspace, open, or a profile of the settings; workspace unless named. Write -- before
+    /// the command.
+    #[arg(
+        long,
+        value_name = "PROFILE",
+        num_args = 0..=1,
+        default_missing_value = sandboxing::USUAL,
+        conflicts_with = "allow_privileges"
+    )]
+    sandbox: Option<String>,
+    /// What it reaches over the network from its sandbox: open, none, loopback (one of its own), or TCP ports such as 443,53.
+    #[arg(long, value_name = "NETWORK", requires = "sandbox", value_parser = Reading(sandboxing::network))]
+    sandbox_network: Option<Network>,
+    /// Let it write this in its sandbox, too. May be given several times.
+    #[arg(long, value_name = "PATH", requires = "sandbox")]
+    sandbox_write: Vec<PathBuf>,
+    /// Start it even if this host cannot give every wall of the sandbox; the run says which are missing.
+    #[arg(long, requires = "sandbox")]
+    sandbox_best_effort: bool,
     /// Let it gain privileges, so that sudo and other setuid programs work inside of it. Without this they do not.
     #[arg(long)]
     allow_privileges: bool,
@@ -283,10 +305,7 @@ impl RunArgs {
         Ok(RunOrder {
             id,
             cause: self.cause.clone(),
-            program: match self.adapter {
-                Adapter::Auto => detect(&self.command),
-                Adapter::Of(program) => program,
-            },
+            program: self.program(),
             title: self.title.clone(),
             labels: self.labels.clone(),
             parent: given(&self.parent)?.or_else(around),
@@ -310,6 +329,7 @@ impl RunArgs {
             audience: if is_shim { Audience::Nobody } else { Audience::Foreground },
             stdin: if is_shim { Stdin::Null } else { Stdin::Inherit },
             descriptors: self.descriptors()?,
+            sandbox: self.sandbox(store, &cwd)?,
             privileges: if self.allow_privileges { Privileges::Gained } else { Privileges::NoNew },
             dir: store.runs()?.join(id.to_string()),
             words_hash: None,
@@ -318,6 +338,27 @@ impl RunArgs {
             env: self.environment(store)?,
             cwd,
         })
+    }
+
+    /// Whose stream is read.
+    fn program(&self) -> Program {
+        match self.adapter {
+            Adapter::Auto => detect(&self.command),
+            Adapter::Of(program) => program,
+        }
+    }
+
+    /// What it may reach, and the name of that.
+    fn sandbox(&self, store: &Store, cwd: &Path) -> Result<Option<(String, Sandbox)>, Error> {
+        let Some(profile) = &self.sandbox else { return Ok(None) };
+        let wanted = Wanted {
+            profile,
+            network: self.sandbox_network.as_ref(),
+            write: &self.sandbox_write,
+            missing: if self.sandbox_best_effort { Missing::GoOn } else { Missing::Refuse },
+        };
+        let sandbox = sandboxing::sandbox(&wanted, self.program(), cwd, store)?;
+        Ok(Some((profile.clone(), sandbox)))
     }
 
     /// The descriptors it gets: those that were asked for, and those that its arguments name.
@@ -403,6 +444,7 @@ impl RunArgs {
             ("parent", &self.parent),
             ("retry-of", &self.retry_of),
             ("shim-of", &self.shim_of),
+            ("sandbox", &self.sandbox),
             ("cause", &self.cause),
         ];
         texts.into_iter().for_each(|(name, value)| value.iter().for_each(|value| option(name, value.into())));
@@ -435,11 +477,16 @@ impl RunArgs {
         if let Adapter::Of(program) = self.adapter {
             option("adapter", program.name().into());
         }
+        self.sandbox_network.iter().for_each(|network| {
+            option("sandbox-network", sandboxing::network_words(network).into());
+        });
+        self.sandbox_write.iter().for_each(|path| option("sandbox-write", path.into()));
         self.pass_fd.iter().for_each(|number| option("pass-fd", number.to_string().into()));
         let flags = [
             ("--detach", self.detach),
             ("--quiet", self.quiet),
             ("--allow-privileges", self.allow_privileges),
+            ("--sandbox-best-effort", self.sandbox_best_effort),
         ];
         words.extend(flags.into_iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| flag.into()));
         words.push("--".into());
@@ -465,7 +512,16 @@ mod tests {
 
     #[test]
     fn the_words_of_a_command_line_make_the_same_command_line() {
-        let lines: [&[&str]; 3] = [
+        let lines: [&[&str]; 4] = [
+            &[
+                "run",
+                "--sandbox=open",
+                "--sandbox-network=443,53",
+                "--sandbox-write=a",
+                "--sandbox-best-effort",
+                "--",
+                "x",
+            ],
             &["run", "true"],
             &[
                 "run",

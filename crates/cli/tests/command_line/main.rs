@@ -36,6 +36,7 @@ mod reasons;
 mod receiver;
 mod rights;
 mod runs;
+mod sandbox;
 mod secrets;
 mod server;
 mod shared;

@@ -42,6 +42,8 @@ pub struct Program<'a> {
     pub without: &'a [&'a str],
     /// Variables of the environment that it sees beside ours.
     pub with: &'a [(OsString, OsString)],
+    /// Is it a promise of the contract, which executes what the run wrote? Otherwise it is a tool of ours, which does not.
+    pub is_promised: bool,
 }
 
 /// How a program ended, and what it said.

@@ -258,6 +258,7 @@ impl Look<'_> {
 
     fn command(&self, promise: &Promise, finding: &mut Finding) {
         let program = Program {
+            is_promised: true,
             argv: &promise.command,
             dir: &self.agreement.dir,
             limit: Duration::from_secs(promise.timeout_s),

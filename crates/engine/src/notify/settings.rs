@@ -69,6 +69,9 @@ pub enum SettingsError {
 struct File {
     #[serde(default)]
     notify: Section,
+    /// Somebody else reads these.
+    #[serde(default, rename = "sandbox")]
+    _sandbox: serde::de::IgnoredAny,
 }
 
 /// Every value with its place, and read by hand, so that no message repeats one.

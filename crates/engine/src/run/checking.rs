@@ -9,6 +9,7 @@ use std::ffi::OsString;
 use std::io;
 use std::time::{Duration, Instant};
 
+use callboard_supervisor::sandbox::Sandbox;
 use callboard_supervisor::{
     Answer, Cause, How, Observer, Received, Signals, Spec, StartError, StopCause, Stream, Timers, start,
 };
@@ -30,12 +31,14 @@ pub(crate) struct Supervised<'a> {
     owner: Option<&'a RefCell<Owner<'a>>>,
     /// What the run itself got beside our environment.
     variables: &'a [(OsString, OsString)],
+    /// The sandbox of the run, for programs that read or execute what the run wrote.
+    sandbox: Option<&'a Sandbox>,
 }
 
 impl<'a> Supervised<'a> {
     /// Checks that nobody can stop.
     pub(crate) const fn unowned(marker: &'a str) -> Self {
-        Self { marker, owner: None, variables: &[] }
+        Self { marker, owner: None, variables: &[], sandbox: None }
     }
 
     /// Checks that belong to a run whose owner has to go on and may want to stop.
@@ -44,7 +47,12 @@ impl<'a> Supervised<'a> {
         owner: &'a RefCell<Owner<'a>>,
         variables: &'a [(OsString, OsString)],
     ) -> Self {
-        Self { marker, owner: Some(owner), variables }
+        Self { marker, owner: Some(owner), variables, sandbox: None }
+    }
+
+    /// The same, for a run in a sandbox.
+    pub(crate) const fn within(self, sandbox: Option<&'a Sandbox>) -> Self {
+        Self { sandbox, ..self }
     }
 }
 
@@ -135,6 +143,7 @@ impl Check for Supervised<'_> {
         spec.without = withheld(self.variables);
         spec.without.extend(program.without.iter().map(OsString::from));
         spec.env = [self.variables, program.with].concat();
+        spec.sandbox = self.sandbox.filter(|_| program.is_promised).cloned();
         let running = start(spec).map_err(|error| match error {
             StartError::NotFound { source, .. }
             | StartError::Interpreter { source, .. }
@@ -142,6 +151,7 @@ impl Check for Supervised<'_> {
             | StartError::MissingCwd { source, .. }
             | StartError::Resources { source, .. }
             | StartError::Setup { source, .. } => source,
+            error @ StartError::Sandbox { .. } => io::Error::other(error),
             StartError::Invalid(why) => io::Error::other(why),
         })?;
         let mut tails = Tails {

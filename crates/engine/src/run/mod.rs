@@ -11,6 +11,7 @@ mod order;
 mod perform;
 mod recorder;
 mod settings;
+mod walls;
 mod watching;
 
 pub(crate) use checking::checks_of;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use callboard_agents::Program;
 use callboard_kernel::{EntityId, Facts, Value, one_line};
+use callboard_supervisor::sandbox::Sandbox;
 use callboard_supervisor::{Audience, Identity, Limits, Privileges, Stdin, Timers};
 
 use super::checking::{Supervised, checks_of};
@@ -57,6 +58,8 @@ pub struct Order {
     pub descriptors: Vec<RawFd>,
     /// Whether it can gain privileges.
     pub privileges: Privileges,
+    /// What it may reach, and what the profile is called that says so; everything without one.
+    pub sandbox: Option<(String, Sandbox)>,
     /// Where its output is kept.
     pub dir: PathBuf,
     /// The hash of the words that are kept there to run it again.
@@ -106,6 +109,9 @@ impl Order {
         }
         if let Some(hash) = &self.words_hash {
             facts.set("words_hash", hash.as_str());
+        }
+        if let Some((profile, _)) = &self.sandbox {
+            facts.set("sandbox", Value::Map(Facts::none().with("profile", profile.as_str())));
         }
         if let Some(project) = project_of(&self.cwd) {
             facts.set("project", project);

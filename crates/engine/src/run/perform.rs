@@ -29,6 +29,7 @@ use super::last_words::LastWords;
 use super::order::{Order, process as process_facts, promised, seconds};
 use super::recorder::{Desk, RecordError, Recorder, Unrecorded};
 use super::settings;
+use super::walls;
 use super::watching::Watching;
 use crate::delivery::{Agreement, Limits, Stopped, Verification, verify};
 use crate::mutant;
@@ -82,7 +83,7 @@ pub fn perform(order: Order, desk: Desk<'_>, started: &mut dyn FnMut(EntityId)) 
     recorder.reserve();
     match prepared.and_then(Prepared::start) {
         Ok(running) => {
-            let mut begun = Some(begun(&running, outside.as_ref()));
+            let mut begun = Some(begun(&order, &running, outside.as_ref()));
             if order.is_detached()
                 && !running.is_starting()
                 && let Some(begun) = begun.take()
@@ -124,6 +125,7 @@ fn spec(order: &Order, added: Option<(usize, &[&str])>, recorder: &Recorder<'_>)
         limits: order.limits.clone(),
         descriptors: order.descriptors.clone(),
         privileges: order.privileges,
+        sandbox: order.sandbox.as_ref().map(|(_, sandbox)| sandbox.clone()),
         keep: Some(Keep { dir: order.dir.clone(), max_bytes: order.output_max_bytes, began_us }),
         ..Spec::new(program, order.id.to_string())
     }
@@ -136,7 +138,7 @@ pub(super) fn withheld(given: &[(OsString, OsString)]) -> Vec<OsString> {
     SECRET_VARIABLES.into_iter().filter(|name| !is_given(name)).map(Into::into).collect()
 }
 
-fn begun(running: &Running, outside: Option<&Outside>) -> Transition {
+fn begun(order: &Order, running: &Running, outside: Option<&Outside>) -> Transition {
     let Identity { pid, started_ticks, .. } = running.identity();
     let seen = format!("pid {pid}, started at tick {started_ticks}");
     let mut reason = StateReason::new(const { ReasonCode::of("run.started.ok") }, "the process was started")
@@ -144,6 +146,10 @@ fn begun(running: &Running, outside: Option<&Outside>) -> Transition {
     reason.evidence.extend(outside.map(|outside| EvidenceRef::tool_result(outside.told())));
     let mut data = process_facts(running.identity());
     data.set("containment", Value::Map(containment(running.containment())));
+    if let (Some((profile, sandbox)), Some(walls)) = (&order.sandbox, running.walls()) {
+        reason.evidence.push(EvidenceRef::tool_result(walls::told(profile, walls)));
+        data.set("sandbox", Value::Map(walls::facts(profile, sandbox, walls)));
+    }
     Transition::to(SessionState::Running, reason).caused_by(SessionTrigger::Spawned).with(data)
 }
 
@@ -238,8 +244,9 @@ fn check(order: &Order, owner: &mut dyn Observer, signals: Option<Signals>, now:
     }
     let marker = checks_of(&order.id.to_string());
     let owner = RefCell::new(Owner::new(owner, signals));
-    let verified =
-        verify(&order.agreement, &Supervised::owned(&marker, &owner, &order.env), &Limits::DEFAULT, now);
+    let sandbox = order.sandbox.as_ref().map(|(_, sandbox)| sandbox);
+    let checks = Supervised::owned(&marker, &owner, &order.env).within(sandbox);
+    let verified = verify(&order.agreement, &checks, &Limits::DEFAULT, now);
     match verified {
         Ok(verified) => Checked::Verified(Box::new(verified)),
         Err(Stopped) => Checked::Stopped(owner.borrow().stopped().unwrap_or(StopCause::Terminate)),
@@ -359,6 +366,7 @@ fn not_started(
         StartError::Interpreter { .. } => const { ReasonCode::of("run.failed.interpreter") },
         StartError::NotExecutable { .. } => const { ReasonCode::of("run.failed.not_executable") },
         StartError::MissingCwd { .. } => const { ReasonCode::of("run.failed.missing_cwd") },
+        StartError::Sandbox { .. } => const { ReasonCode::of("run.failed.sandbox") },
         StartError::Resources { .. } | StartError::Invalid(_) | StartError::Setup { .. } => {
             const { ReasonCode::of("run.failed.spawn") }
         }

@@ -95,6 +95,7 @@ machine! {
         "run.failed.not_executable": "The command exists and cannot be executed.";
         "run.failed.interpreter": "The command exists, and the interpreter or loader that it needs does not.";
         "run.failed.spawn": "The process could not be started.";
+        "run.failed.sandbox": "The sandbox could not be made, so nothing was started.";
         "run.failed.missing_cwd": "The directory to run in does not exist.";
         "run.failed.no_end_event": "The process exited with 0 and the agent's stream has no end.";
         "run.failed.provider_retryable": "The provider refused, and trying again may help.";

@@ -105,6 +105,7 @@ impl<'a> Asking<'a> {
         let is_ours = |name: &&str| with.iter().all(|(given, _)| given != name);
         let without: Vec<&str> = self.without.iter().map(String::as_str).filter(is_ours).collect();
         let program = Program {
+            is_promised: false,
             argv: &argv,
             dir,
             limit: LIMIT,

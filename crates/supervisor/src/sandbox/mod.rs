@@ -1,0 +1,15 @@
+//! The sandbox of a run: what its command may reach, and the walls that keep it from the rest.
+//!
+//! Invariant: a wall is told to stand only if the kernel has put it up for this very command; one that the host cannot
+//! give is named with why, and stops the start unless its absence was allowed. Everything is made ready before there is a
+//! child, which only calls the kernel. A wall is never taken down again: what the command starts is inside, too.
+//! Deliberately absent: profiles and their names, which are the caller's.
+
+mod filter;
+mod mounts;
+mod paths;
+mod plan;
+mod rules;
+
+pub use plan::{Missing, Network, Sandbox, Wall, Walls};
+pub(crate) use plan::{Namespaces, Plan};
