@@ -53,6 +53,13 @@ impl Ledger {
                 return Err(BackupError::Occupied(path));
             }
         }
+        // It holds as much as the store does, and is as private.
+        OpenOptions::new()
+            .create_new(true)
+            .write(true)
+            .mode(0o600)
+            .open(to)
+            .map_err(|source| at(to, source))?;
         self.backup(to)?;
         File::open(to).and_then(|file| file.sync_all()).map_err(|source| at(to, source))?;
         if key.exists() {

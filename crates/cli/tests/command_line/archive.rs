@@ -197,6 +197,8 @@ fn a_backup_holds_the_key_and_the_segments_and_becomes_a_store_again_only_where_
     let backup = shelf.file("backup.db");
     shelf.well(&["store", "backup", text(&backup)]);
     assert!(!shelf.file("backup.db.lock").exists(), "a backup looks as if it were open");
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&backup).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600, "others can read a backup");
 
     let fresh = Shelf::empty();
     let restore = ["store", "restore", text(&backup)];
