@@ -81,7 +81,7 @@ impl Believed {
         let mut context = Context::new(&request.actor, request.now);
         context.cause = request.cause.as_deref();
         context.earlier = request.command.key.as_ref().and_then(|key| self.keys.get(key));
-        let decision = decide(&self.state, request.command.clone(), &context);
+        let decision = decide(&self.state, request.command.clone().recordable(), &context);
         if request.command.key.is_some() {
             self.keyed.push(request.clone());
         }

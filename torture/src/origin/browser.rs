@@ -49,7 +49,7 @@ impl Browser {
         command.args(["--disable-background-networking", "--disable-component-update", "--disable-sync"]);
         command.arg(format!("--user-data-dir={}", profile.display()));
         command.arg(format!(
-            "--host-resolver-rules=MAP {EVIL} {PLACE}, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"
+            "--host-resolver-rules=MAP {EVIL} {PLACE}, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE *.localhost"
         ));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
         command

@@ -28,8 +28,8 @@ enum Phase {
     Ended,
 }
 
-/// A title longer than a page makes SQLite chain pages.
-const TITLE_MAX: u64 = 6000;
+/// A text longer than a page makes SQLite chain pages.
+const TEXT_MAX: u64 = 6000;
 
 impl Traffic {
     /// Commands about sessions whose ids begin at `first`.
@@ -57,9 +57,9 @@ impl Traffic {
     }
 
     fn create(&mut self) -> Order {
-        let long = if self.dice.roll(8) == 0 { TITLE_MAX } else { 40 };
-        let title = "a".repeat(1 + self.dice.roll(long) as usize);
-        let data = Facts::none().with("title", title);
+        let long = if self.dice.roll(8) == 0 { TEXT_MAX } else { 40 };
+        let text = "a".repeat(1 + self.dice.roll(long) as usize);
+        let data = Facts::none().with("text", text);
         Order::Create(Create { at: SessionState::Pending.into(), reasons: vec![], data })
     }
 
