@@ -76,6 +76,12 @@ fn prepare(plan: &Plan) -> Result<Points, String> {
     let place = || tempfile::tempdir().map_err(|error| format!("no directory for the key: {error}"));
     let places = (0..workers).map(|_| place()).collect::<Result<Vec<_>, _>>()?;
     let old = old_store(&store(&places[0]))?;
+    // With another key more would be read, so that a fault would strike elsewhere or not at all.
+    let key = |place: &tempfile::TempDir| store(place).with_extension("db.key");
+    for place in &places[1..] {
+        std::fs::copy(key(&places[0]), key(place))
+            .map_err(|error| format!("the key is not there: {error}"))?;
+    }
     let mut prepared = Points { places, scripts: Vec::new(), points: Vec::new() };
     let (mut all, mut number) = (0, 0);
     while all < POINTS {

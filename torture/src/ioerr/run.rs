@@ -35,6 +35,8 @@ pub(super) struct Run<'a> {
 
 impl<'a> Run<'a> {
     pub(super) fn new(script: &'a Script, path: &'a Path, fault: Option<Fault>) -> Self {
+        // What is remembered of the store of an earlier script would be compared with this one.
+        std::fs::remove_file(path.with_extension("db.key.sealed")).ok();
         let mount = Mount::new(Disk::with(script.base.clone()));
         if let Some(fault) = fault {
             mount.disk.fail(fault);
