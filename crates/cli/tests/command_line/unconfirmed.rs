@@ -37,7 +37,10 @@ fn a_stop_that_another_users_process_survives_is_not_plainly_cancelled() {
     allow(helper.clone(), 0o4755);
     let command_line = [text(&helper), "--reuid=0", "--regid=0", "--clear-groups", "sleep", "600"];
     let mut command = Command::new("setpriv");
-    command.args(NOBODY).args([CALLBOARD, "run", "--grace", "200ms", "--"]).args(command_line);
+    command
+        .args(NOBODY)
+        .args([CALLBOARD, "run", "--allow-privileges", "--grace", "200ms", "--"])
+        .args(command_line);
     command
         .env("CALLBOARD_STORE", shelf.path())
         .env_remove("CALLBOARD_RUN")
