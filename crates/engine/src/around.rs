@@ -5,15 +5,13 @@
 
 use callboard_kernel::EntityId;
 use callboard_kernel::health::Vantage;
-use callboard_ledger::{Ledger, ReadError, Slice};
-use callboard_lifecycle::Kind;
+use callboard_ledger::{Ledger, ReadError};
 use callboard_supervisor::process;
 
+use crate::live::live_runs;
 use crate::read::keeper;
 use crate::sight::ProcessTable;
 
-/// How many runs are read at once.
-const AT_ONCE: usize = 100;
 /// The PID namespace that the kernel starts with, from which everybody can be seen.
 const FIRST_PID_NS: u64 = 0xEFFF_FFFC;
 
@@ -32,33 +30,29 @@ pub struct Around {
 pub fn run_around(ledger: &Ledger, table: &dyn ProcessTable) -> Result<Option<Around>, ReadError> {
     let (here, lineage) = (table.here(), process::lineage());
     let is_first = here.pid_ns == Some(FIRST_PID_NS);
-    let mut slice = Slice { kind: Some(Kind::Session), live: true, limit: AT_ONCE, ..Slice::default() };
-    loop {
-        let some = ledger.slice(slice.clone())?;
-        let Some(last) = some.last() else { return Ok(None) };
-        slice.beyond = Some(last.entity.state.id);
-        for stored in &some {
-            let Some(keeper) = keeper(&stored.entity.facts) else { continue };
-            let is_above = |(pid, ticks): &(u32, u64)| {
-                // In another time namespace the same process has another start time.
-                let is_comparable = keeper.place.time_ns == here.time_ns;
-                *pid == keeper.pid && (!is_comparable || *ticks == keeper.started_ticks)
-            };
-            let (is_seen, shown_by) = match keeper.place.seen_from(here) {
-                Vantage::Here | Vantage::OtherTimeNamespace if lineage.iter().any(is_above) => {
-                    (true, format!("its supervisor (pid {}) above it", keeper.pid))
-                }
-                // Whoever is inside of it could have made this namespace.
-                Vantage::OtherPidNamespace if !is_first => {
-                    (false, "a PID namespace from which that run cannot be seen".to_owned())
-                }
-                Vantage::Here
-                | Vantage::Restarted
-                | Vantage::OtherMachine
-                | Vantage::OtherPidNamespace
-                | Vantage::OtherTimeNamespace => continue,
-            };
-            return Ok(Some(Around { id: stored.entity.state.id, is_seen, shown_by }));
-        }
+    for stored in live_runs(ledger) {
+        let stored = stored?;
+        let Some(keeper) = keeper(&stored.entity.facts) else { continue };
+        let is_above = |(pid, ticks): &(u32, u64)| {
+            // In another time namespace the same process has another start time.
+            let is_comparable = keeper.place.time_ns == here.time_ns;
+            *pid == keeper.pid && (!is_comparable || *ticks == keeper.started_ticks)
+        };
+        let (is_seen, shown_by) = match keeper.place.seen_from(here) {
+            Vantage::Here | Vantage::OtherTimeNamespace if lineage.iter().any(is_above) => {
+                (true, format!("its supervisor (pid {}) above it", keeper.pid))
+            }
+            // Whoever is inside of it could have made this namespace.
+            Vantage::OtherPidNamespace if !is_first => {
+                (false, "a PID namespace from which that run cannot be seen".to_owned())
+            }
+            Vantage::Here
+            | Vantage::Restarted
+            | Vantage::OtherMachine
+            | Vantage::OtherPidNamespace
+            | Vantage::OtherTimeNamespace => continue,
+        };
+        return Ok(Some(Around { id: stored.entity.state.id, is_seen, shown_by }));
     }
+    Ok(None)
 }

@@ -11,6 +11,7 @@ mod filter;
 mod host;
 mod judge;
 mod kept;
+mod live;
 pub mod mutant;
 pub mod notify;
 mod owner;

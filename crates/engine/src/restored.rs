@@ -4,14 +4,13 @@
 //! than `store restore`; nothing tells them from the store itself.
 
 use callboard_kernel::{Actor, Command, Facts, Moment, Observe, Order};
-use callboard_ledger::{AppendError, Ledger, ReadError, Request, Slice};
-use callboard_lifecycle::{ActorClass, Kind};
+use callboard_ledger::{AppendError, Ledger, ReadError, Request};
+use callboard_lifecycle::ActorClass;
+
+use crate::live::live_runs;
 
 /// The fact that a run was alive in a backup.
 pub(crate) const RESTORED_AT: &str = "restored_at";
-
-/// How many runs are read at once.
-const AT_ONCE: usize = 100;
 
 /// Why the runs of a restored store were not marked.
 #[derive(Debug, thiserror::Error)]
@@ -26,19 +25,14 @@ pub enum MarkError {
 
 /// Records of every run that has not ended that the store was restored, and says how many there are.
 pub fn mark_as_restored(ledger: &Ledger, now: Moment) -> Result<u64, MarkError> {
-    let mut slice = Slice { kind: Some(Kind::Session), live: true, limit: AT_ONCE, ..Slice::default() };
     let mut marked = 0;
-    loop {
-        let some = ledger.slice(slice.clone())?;
-        let Some(last) = some.last() else { return Ok(marked) };
-        slice.beyond = Some(last.entity.state.id);
-        for stored in &some {
-            let data = Facts::none().with(RESTORED_AT, now.to_string());
-            let order = Order::Observe(Observe { reasons: Vec::new(), data });
-            let command = Command::new(stored.entity.state.id, order);
-            let actor = Actor::new(ActorClass::System, "restore");
-            ledger.append(Request { command, actor, now, cause: None })?;
-            marked += 1;
-        }
+    for stored in live_runs(ledger) {
+        let data = Facts::none().with(RESTORED_AT, now.to_string());
+        let order = Order::Observe(Observe { reasons: Vec::new(), data });
+        let command = Command::new(stored?.entity.state.id, order);
+        let actor = Actor::new(ActorClass::System, "restore");
+        ledger.append(Request { command, actor, now, cause: None })?;
+        marked += 1;
     }
+    Ok(marked)
 }

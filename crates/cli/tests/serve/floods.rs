@@ -7,8 +7,10 @@ use std::io::{BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use callboard_kernel::{Facts, Observe, Order};
 use serde_json::json;
 
+use crate::feed::append;
 use crate::host::Host;
 use crate::wire::{connect, reply};
 
@@ -184,4 +186,67 @@ fn the_notes_of_one_run_are_bounded() {
     others_are_answered(&host);
     // What people write down is not bounded by it.
     host.post(&path, &note).ok();
+}
+
+/// Is nothing said to this request for a while?
+fn is_kept_waiting(stream: &TcpStream) -> bool {
+    stream.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+    stream.peek(&mut [0]).is_err()
+}
+
+#[test]
+fn what_nobody_waits_for_any_more_counts_until_it_is_done() {
+    let host = Host::start();
+    let (run, token) = agent(&host, "sleep 600");
+    let request = |method: &str, path: &str, body: &str| {
+        format!(
+            "{method} /api/v1/entities/{run}{path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            host.address,
+            body.len()
+        )
+    };
+    let lock = rusqlite::Connection::open(host.store()).unwrap();
+    let mut has_waited = false;
+    // The server gives up waiting for the store after ten seconds; then it has to be staged again.
+    for _ in 0..5 {
+        lock.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let begun = Instant::now();
+        let notes = [(); 2].map(|()| begin(&host, &request("POST", "/notes", "{\"text\":\"n\"}")));
+        // Both turns of the run are taken once nothing else of it is answered.
+        let first = (0..100).map(|_| begin(&host, &request("GET", "", ""))).find(is_kept_waiting).unwrap();
+        drop(notes);
+        let second = begin(&host, &request("GET", "", ""));
+        has_waited = is_kept_waiting(&second);
+        let is_over = begun.elapsed() > Duration::from_secs(8);
+        others_are_answered(&host);
+        lock.execute_batch("ROLLBACK").unwrap();
+        assert_eq!(count(&answered(vec![first, second], 2), 200), 2);
+        if has_waited || !is_over {
+            break;
+        }
+    }
+    assert!(has_waited, "a note that nobody waits for makes room before it is recorded");
+}
+
+#[test]
+fn an_answer_ends_before_large_records_fill_the_memory() {
+    let host = Host::start();
+    let (run, token) = agent(&host, "sleep 600");
+    let (ledger, id) = (host.ledger(), run.parse().unwrap());
+    for _ in 0..30 {
+        let data = Facts::none().with("said", "x".repeat(60_000));
+        append(&ledger, id, Order::Observe(Observe { reasons: vec![], data }));
+    }
+    let (mut after, mut seen, mut pages) = (0, 0, 0);
+    loop {
+        let path = format!("/api/v1/entities/{run}/records?limit=500&after={after}");
+        let page = host.send("GET", &path, &host.bearer(&token), "").ok();
+        let items = page["items"].as_array().unwrap();
+        assert!(items.len() <= 20, "{} records at once", items.len());
+        (seen, pages) = (seen + items.len(), pages + 1);
+        let Some(next) = page["next_after"].as_u64() else { break };
+        after = next;
+    }
+    assert!(seen >= 32 && pages >= 2, "{seen} records on {pages} pages");
 }
