@@ -1,8 +1,8 @@
 //! `cargo xtask test`: the checks a commit has to pass, in the order in which they say the most for the least
 //! time.
 //!
-//! Invariant: the first failure ends the run with a line that names the check and the command that repeats
-//! only it, and every check that ran has its time printed. nextest comes last, so that its summary is the
+//! Invariant: a failure does not hide the checks behind it. All of them run, then the time of each is printed, and at
+//! last what failed, with the command that repeats only that check. nextest comes last, so that its summary is the
 //! last thing above the times.
 //!
 //! Not here: the checks themselves, which are cargo's, npm's, the registries', `tidy`'s and `generate`'s.
@@ -74,9 +74,13 @@ pub(crate) fn run(steps: &[&Step], root: &Path) -> Result<()> {
     if steps.len() > 1 && steps.iter().any(|step| matches!(step.work, Work::Nextest(_))) {
         provision::agents_ahead(root)?;
     }
-    let (times, outcome) = until_failure(steps, |step| {
+    let (times, outcome) = all(steps, |step| {
         eprintln!("\n== {}: {}", step.name, step.describe());
-        step.perform(root)
+        let outcome = step.perform(root);
+        if let Err(error) = &outcome {
+            eprintln!("== {} failed: {error:#}", step.name);
+        }
+        outcome
     });
     eprintln!();
     for (step, time) in times {
@@ -113,23 +117,24 @@ impl Step {
     }
 }
 
-/// The time of every check that ran, and the failure that ended the run, if one did.
-fn until_failure<'a>(
+/// The time of every check, and the failures of all of them as one.
+fn all<'a>(
     steps: &[&'a Step],
     mut perform: impl FnMut(&Step) -> Result<()>,
 ) -> (Vec<(&'a Step, Duration)>, Result<()>) {
-    let mut times = Vec::new();
+    let (mut times, mut failures) = (Vec::new(), Vec::new());
     for &step in steps {
         let start = Instant::now();
         let outcome = perform(step);
         times.push((step, start.elapsed()));
         if let Err(error) = outcome {
             let name = step.name;
-            let error = anyhow!("check `{name}` failed: {error:#}\nrepeat only it: cargo xtask test {name}");
-            return (times, Err(error));
+            failures
+                .push(format!("check `{name}` failed: {error:#}\nrepeat only it: cargo xtask test {name}"));
         }
     }
-    (times, Ok(()))
+    let outcome = if failures.is_empty() { Ok(()) } else { Err(anyhow!(failures.join("\n"))) };
+    (times, outcome)
 }
 
 #[cfg(test)]
@@ -137,25 +142,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_failure_ends_the_run_and_says_how_to_repeat_it() {
+    fn every_check_runs_and_each_failure_says_how_to_repeat_it() {
         let steps: Vec<&Step> = STEPS.iter().collect();
-        let mut ran = Vec::new();
-        let (times, outcome) = until_failure(&steps, |step| {
-            ran.push(step.name);
-            if step.name == "tidy" { Err(anyhow!("2 findings")) } else { Ok(()) }
+        let (times, outcome) = all(&steps, |step| match step.name {
+            "tidy" => Err(anyhow!("2 findings")),
+            "demo" => Err(anyhow!("exit status 1")),
+            _ => Ok(()),
         });
-        assert_eq!(ran, ["fmt", "web", "clippy", "tidy"]);
-        assert_eq!(times.len(), 4);
-        let message = outcome.expect_err("tidy failed").to_string();
-        assert_eq!(message, "check `tidy` failed: 2 findings\nrepeat only it: cargo xtask test tidy");
+        let ran: Vec<&str> = times.iter().map(|(step, _)| step.name).collect();
+        assert_eq!(ran, STEPS.iter().map(|step| step.name).collect::<Vec<_>>());
+        let message = outcome.expect_err("two checks failed").to_string();
+        assert_eq!(
+            message.lines().collect::<Vec<_>>(),
+            [
+                "check `tidy` failed: 2 findings",
+                "repeat only it: cargo xtask test tidy",
+                "check `demo` failed: exit status 1",
+                "repeat only it: cargo xtask test demo",
+            ]
+        );
     }
 
     #[test]
-    fn without_a_failure_every_check_runs() {
+    fn without_a_failure_the_run_passes() {
         let steps: Vec<&Step> = STEPS.iter().collect();
-        let (times, outcome) = until_failure(&steps, |_| Ok(()));
-        assert!(outcome.is_ok());
-        assert_eq!(times.len(), STEPS.len());
+        assert!(all(&steps, |_| Ok(())).1.is_ok());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Those who write and those who read while the nemesis is at work, and what each was told.
 //!
-//! Invariant: a command with a key is repeated under that key until it is answered; one without is sent once, and what
-//! was said of it is kept. A follower reads by sequence and takes no record twice. Deliberately absent: judging; `nemesis`
+//! Invariant: a command with a key is repeated under that key until it is answered, and some are sent once more after
+//! their answer; one without a key is sent once, and what was said of it is kept. A follower reads by sequence and takes no record twice. Deliberately absent: judging; `nemesis`
 //! compares what was told with what is there.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -131,6 +131,25 @@ impl Stand {
         }
     }
 
+    /// Sends an answered command once more, as a caller does that lost the answer: it must get the same record.
+    fn repeat(&self, who: &str, ledger: &Ledger, request: &Request, answer: &Receipt) -> Result<()> {
+        let begun = Instant::now();
+        loop {
+            match ledger.append(request.clone()) {
+                Ok(Receipt { record, repeated: true }) if record == answer.record => return Ok(()),
+                Ok(other) => bail!("{who}: {:?} was repeated and answered with {other:?}", answer.record),
+                Err(AppendError::Refused(refusal)) => {
+                    bail!("{who}: {:?} was repeated and refused: {refusal:?}", answer.record)
+                }
+                Err(AppendError::Fault(fault)) if begun.elapsed() > ANSWER_MAX => {
+                    bail!("{who}: {:?} is not answered in {ANSWER_MAX:?}: {fault:?}", answer.record)
+                }
+                Err(AppendError::Fault(Fault::Corrupt(text))) => bail!("{who}: the store is corrupt: {text}"),
+                Err(AppendError::Fault(_)) => {}
+            }
+        }
+    }
+
     /// Sends a command without a key once.
     fn once(&self, who: &str, ledger: &Ledger, id: EntityId) -> Result<()> {
         match self.send(who, ledger, request(id, 0, create("once"))) {
@@ -151,7 +170,12 @@ impl Stand {
             let run = u128::from(caller) << 64 | u128::from(step / orders.len() as u64);
             let order = orders[step as usize % orders.len()].clone();
             let own = keyed(request(session(run), 0, order), format!("step {step}"));
-            self.insist(&who, ledger, &own)?;
+            let answer = self.insist(&who, ledger, &own)?;
+            if step % KEYLESS == 2
+                && let Some(answer) = answer
+            {
+                self.repeat(&who, ledger, &own, &answer)?;
+            }
             if step % KEYLESS == 0 {
                 let id = session(1 << 120 | u128::from(caller) << 64 | u128::from(step));
                 self.once(&who, ledger, id)?;
