@@ -28,7 +28,7 @@ use crate::checks::Step;
 const USAGE: &str = "\
 Usage: cargo xtask <command>
 
-  test              run every check, stop at the first that fails
+  test              run every check, then say which failed
   test <check>      run one of them: fmt, web, clippy, tidy, generated, advisories, doc, torture, mutants, demo, browser, nextest
   tidy              check the rules that rustc and clippy cannot know
   generate          write the generated files

@@ -40,7 +40,7 @@ fn this() -> Identity {
 }
 
 #[test]
-fn c15_another_host_keeps_its_runs_as_long_as_its_lease() {
+fn another_host_keeps_its_runs_as_long_as_its_lease() {
     let shelf = Shelf::empty();
     let there = Identity { host: "elsewhere".to_owned(), ..this() };
     let held = recorded(&shelf, 1, 0, &there, Some(FUTURE));
@@ -55,7 +55,7 @@ fn c15_another_host_keeps_its_runs_as_long_as_its_lease() {
 }
 
 #[test]
-fn b11_who_has_the_pid_of_a_dead_supervisor_is_not_taken_for_it() {
+fn who_has_the_pid_of_a_dead_supervisor_is_not_taken_for_it() {
     let shelf = Shelf::empty();
     let living = recorded(&shelf, 1, 0, &this(), None);
     let earlier = Identity { started_ticks: this().started_ticks - 1, ..this() };
@@ -69,7 +69,7 @@ fn b11_who_has_the_pid_of_a_dead_supervisor_is_not_taken_for_it() {
 }
 
 #[test]
-fn a21_a_clock_that_was_set_back_keeps_nobody_who_is_dead() {
+fn a_clock_that_was_set_back_keeps_nobody_who_is_dead() {
     let shelf = Shelf::empty();
     let dead = Identity { started_ticks: 1, ..this() };
     let hundred_years = 100 * 365 * 86_400;
@@ -95,7 +95,7 @@ fn a_living_run_is_never_touched_and_one_that_was_heard_of_lately_not_yet() {
 }
 
 #[test]
-fn b09_b10_a_killed_supervisor_is_seen_at_once_and_what_it_left_is_ended() {
+fn a_killed_supervisor_is_seen_at_once_and_what_it_left_is_ended() {
     let shelf = Shelf::empty();
     let token = format!("callboard-test-{}-b09", std::process::id());
     let script =
@@ -119,7 +119,7 @@ fn b09_b10_a_killed_supervisor_is_seen_at_once_and_what_it_left_is_ended() {
 
 /// The checks of a contract are processes of the run too.
 #[test]
-fn b10_what_a_check_left_is_ended_when_the_supervisor_was_killed() {
+fn what_a_check_left_is_ended_when_the_supervisor_was_killed() {
     let shelf = Shelf::empty();
     let token = format!("callboard-test-{}-b10", std::process::id());
     let checking = shelf.file("checking");

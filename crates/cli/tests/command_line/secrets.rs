@@ -17,7 +17,7 @@ const SECRETS: [&str; 4] = [
 ];
 
 #[test]
-fn e14_secrets_of_a_command_line_are_in_no_record_and_on_no_surface() {
+fn secrets_of_a_command_line_are_in_no_record_and_on_no_surface() {
     let shelf = Shelf::empty();
     let [key, token, password, header] = SECRETS;
     let arguments = [

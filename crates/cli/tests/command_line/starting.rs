@@ -5,7 +5,7 @@ use crate::runs::{CALLBOARD, only, reason};
 use crate::shelf::{Shelf, text};
 
 #[test]
-fn b15_a_command_that_cannot_be_started_has_its_own_code_and_reason() {
+fn a_command_that_cannot_be_started_has_its_own_code_and_reason() {
     let shelf = Shelf::empty();
     let (plain, directory) = (shelf.file("plain"), shelf.file("directory"));
     std::fs::write(&plain, "no program").unwrap();
@@ -70,7 +70,7 @@ fn a_directory_that_is_gone_starts_nothing() {
 }
 
 #[test]
-fn b26_a_directory_that_is_removed_under_a_run_ends_nothing_else() {
+fn a_directory_that_is_removed_under_a_run_ends_nothing_else() {
     for (options, code, why) in
         [(&[][..], 0, "run.completed.ok"), (&["--expect", "out"], 1, "run.failed.missing_artifact")]
     {

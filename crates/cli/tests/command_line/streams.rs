@@ -23,7 +23,7 @@ fn noise(count: usize) -> Vec<u8> {
 }
 
 #[test]
-fn b20_every_byte_of_argv_stdin_and_stdout_passes_as_it_is() {
+fn every_byte_of_argv_stdin_and_stdout_passes_as_it_is() {
     let shelf = Shelf::empty();
     let bytes = noise(1 << 20);
     std::fs::write(shelf.file("input"), &bytes).unwrap();
@@ -38,7 +38,7 @@ fn b20_every_byte_of_argv_stdin_and_stdout_passes_as_it_is() {
 }
 
 #[test]
-fn b05_a_child_that_closes_its_output_and_lives_has_not_ended() {
+fn a_child_that_closes_its_output_and_lives_has_not_ended() {
     let shelf = Shelf::empty();
     let ran = shelf.run(&["run", "--", "sh", "-c", "exec >&- 2>&-; sleep 0.3; exit 3"]);
     assert_eq!(ran.code, Some(3), "{}", ran.stderr);
@@ -47,7 +47,7 @@ fn b05_a_child_that_closes_its_output_and_lives_has_not_ended() {
 }
 
 #[test]
-fn b22_a_reader_that_leaves_ends_who_writes_and_nobody_else() {
+fn a_reader_that_leaves_ends_who_writes_and_nobody_else() {
     let shelf = Shelf::empty();
     let script = "yes | head -c 400000000; : > done; exit 5";
     let mut command = shelf.command(&["run", "--", "sh", "-c", script]);
@@ -71,7 +71,7 @@ fn process_substitution_works() {
 }
 
 #[test]
-fn a06_a_full_disk_costs_output_and_not_the_run() {
+fn a_full_disk_costs_output_and_not_the_run() {
     let shelf = Shelf::empty();
     std::fs::create_dir(shelf.file("runs")).unwrap();
     let inside = format!(
@@ -101,7 +101,7 @@ fn a06_a_full_disk_costs_output_and_not_the_run() {
 }
 
 #[test]
-fn b04_a_stopped_child_is_shown_as_such_and_can_be_let_go_on_or_stopped() {
+fn a_stopped_child_is_shown_as_such_and_can_be_let_go_on_or_stopped() {
     let shelf = Shelf::empty();
     let id =
         detached(&shelf, &["--", "sh", "-c", "kill -STOP $$; : > \"$0\"; sleep 60", text(&shelf.file("on"))]);

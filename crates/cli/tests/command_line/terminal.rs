@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command};
-use std::time::{Duration, Instant};
 
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
@@ -128,15 +127,13 @@ fn the_closing_line_fits_the_terminal_and_shows_the_cause_and_the_status() {
 fn a_second_ctrl_c_does_not_wait_for_the_grace() {
     let shelf = Shelf::empty();
     let script = "trap \"echo asked\" INT; trap \"\" TERM; echo there; while :; do sleep 0.05; done";
-    let mut seat = seat(&shelf, &format!("exec {CALLBOARD} run --grace 60s -- sh -c '{script}' </dev/null"));
+    let mut seat = seat(&shelf, &format!("exec {CALLBOARD} run --grace 1h -- sh -c '{script}' </dev/null"));
     read_until(&mut seat.screen, "there");
-    let begun = Instant::now();
     seat.type_in(CTRL_C);
     read_until(&mut seat.screen, "asked");
     seat.type_in(CTRL_C);
     read_until(&mut seat.screen, "Aborted · a person pressed Ctrl-C");
     assert_eq!(seat.child.wait().unwrap().code(), Some(130));
-    assert!(begun.elapsed() < Duration::from_secs(30));
     let view = only(&shelf);
     assert_eq!((reason(&view), view["facts"]["killed"].as_bool()), ("run.aborted.sigint", Some(true)));
 }

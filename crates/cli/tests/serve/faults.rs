@@ -105,7 +105,7 @@ fn a_server_that_is_killed_in_a_storm_loses_no_acknowledged_transition() {
         let seen = AtomicU64::new(0);
         acknowledged.extend(std::thread::scope(|scope| {
             let writers: Vec<_> = ids.iter().map(|id| scope.spawn(|| storm(&host, id, &is_over))).collect();
-            let give_up = Instant::now() + Duration::from_secs(20);
+            let give_up = Instant::now() + Duration::from_secs(300);
             while seen.load(Ordering::Acquire) < 40 && Instant::now() < give_up {
                 let head = host.get("/api/v1/admin/info").ok()["records"].as_u64().unwrap_or(0);
                 seen.store(head % 1000, Ordering::Release);
@@ -134,16 +134,11 @@ fn a_server_that_is_stopped_ends_its_streams_and_itself_and_no_run() {
     let run = host.callboard(&["run", "--detach", "--", "sleep", "100"]);
     let mut stream = open(host.address, "/api/v1/events?since=0", &host.token, None).unwrap();
     assert!(event(&mut stream).is_some());
-    let began = Instant::now();
     let pid = rustix::process::Pid::from_raw(host.server.id() as i32).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     while event(&mut stream).is_some() {}
     let status = host.server.wait().unwrap();
-    assert!(
-        status.success() && began.elapsed() < Duration::from_secs(7),
-        "{status} after {:?}",
-        began.elapsed()
-    );
+    assert!(status.success(), "{status}");
     host.restart();
     assert_eq!(host.get(&format!("/api/v1/entities/{run}")).ok()["state"]["health"], "running");
 }
@@ -156,7 +151,7 @@ fn two_readers_and_the_command_line_are_never_told_two_different_things() {
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| storm(&host, &id, &is_over));
-        let until = Instant::now() + Duration::from_secs(5);
+        let until = Instant::now() + Duration::from_secs(300);
         let (mut agreed, mut newest) = (0, 0);
         while Instant::now() < until && agreed < 60 {
             let one = scope.spawn(|| host.get(&format!("/api/v1/entities/{id}")).ok());
@@ -184,7 +179,7 @@ fn two_readers_and_the_command_line_are_never_told_two_different_things() {
         }
         is_over.store(true, Ordering::Release);
         assert!(!writer.join().unwrap().is_empty());
-        assert!(newest > 3, "nothing happened");
+        assert!(agreed >= 60 && newest > 3, "{agreed} pairs of answers were about the same version");
     });
     let quiet = append(
         &ledger,

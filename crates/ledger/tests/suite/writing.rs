@@ -168,7 +168,7 @@ pub(crate) fn a_caller_waits_when_too_many_commands_wait(shelf: &Shelf) {
         });
         let begun = Instant::now();
         while sent.load(Ordering::SeqCst) < fewest {
-            assert!(begun.elapsed() < Duration::from_secs(20), "it takes too few");
+            assert!(begun.elapsed() < Duration::from_secs(300), "it takes too few");
         }
         // Not for anything to happen, but to see that nothing does.
         std::thread::sleep(Duration::from_millis(100));

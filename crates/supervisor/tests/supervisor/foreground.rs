@@ -99,7 +99,7 @@ fn a_reader_that_is_gone_is_gone_for_the_child_too() {
 }
 
 #[test]
-fn b21_a_slow_reader_never_stops_the_child_and_gets_everything() {
+fn a_slow_reader_never_stops_the_child_and_gets_everything() {
     let directory = tempfile::tempdir().unwrap();
     let mut second = piped(directory.path(), "head -c 30000000 /dev/zero; echo end");
     // Nobody reads until the run has ended.
@@ -112,7 +112,7 @@ fn b21_a_slow_reader_never_stops_the_child_and_gets_everything() {
 }
 
 #[test]
-fn b08_b22_killing_the_supervisor_leaves_nobody() {
+fn killing_the_supervisor_leaves_nobody() {
     let directory = tempfile::tempdir().unwrap();
     let script = "echo $CALLBOARD_RUN; echo ready; while :; do echo x; sleep 0.01; done";
     let mut second = piped(directory.path(), script);

@@ -31,7 +31,7 @@ fn bytes_of(pieces: &[Piece], wanted: Stream) -> Vec<u8> {
 }
 
 #[test]
-fn b20_every_byte_is_kept_as_it_came() {
+fn every_byte_is_kept_as_it_came() {
     let directory = tempfile::tempdir().unwrap();
     let dir = directory.path().join("run");
     let script = r"printf '\000\377\376\r\n\033]8;;x\007\342\200\256'; printf 'e\303\050' >&2";
@@ -79,7 +79,7 @@ fn both_streams_are_merged_in_order() {
 }
 
 #[test]
-fn b18_a_quota_keeps_the_beginning_and_the_end() {
+fn a_quota_keeps_the_beginning_and_the_end() {
     let directory = tempfile::tempdir().unwrap();
     let quota = 256 * 1024;
     let script = "i=0; while [ $i -lt 60000 ]; do echo \"line $i of many that nobody could all keep\"; i=$((i+1)); done";
@@ -174,7 +174,7 @@ fn follow(dir: &std::path::Path, done: &std::sync::atomic::AtomicBool) -> Vec<Pi
 }
 
 #[test]
-fn b05_closed_stdout_is_not_an_end() {
+fn closed_stdout_is_not_an_end() {
     let (end, told) = run(sh("b05", "exec >&- 2>&-; sleep 0.3; exit 9"));
     assert_eq!((end.how, end.cause), (How::Exited { code: 9 }, Cause::OfItself));
     assert!(end.elapsed >= Duration::from_millis(300));
@@ -182,7 +182,7 @@ fn b05_closed_stdout_is_not_an_end() {
 }
 
 #[test]
-fn a06_a_full_disk_costs_output_and_not_the_run() {
+fn a_full_disk_costs_output_and_not_the_run() {
     let directory = tempfile::tempdir().unwrap();
     let mounted = std::process::Command::new("mount")
         .args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"])
@@ -214,7 +214,7 @@ fn a_directory_of_another_run_is_refused() {
 }
 
 #[test]
-fn b23_a_detached_child_has_three_descriptors() {
+fn a_detached_child_has_three_descriptors() {
     // Descriptors of ours that a careless program would leave open.
     let held = std::fs::File::open("/dev/null").unwrap();
     rustix::io::fcntl_setfd(&held, rustix::io::FdFlags::empty()).unwrap();
@@ -225,7 +225,7 @@ fn b23_a_detached_child_has_three_descriptors() {
 }
 
 #[test]
-fn b26_a_directory_removed_under_a_run_ends_nothing_else() {
+fn a_directory_removed_under_a_run_ends_nothing_else() {
     let directory = tempfile::tempdir().unwrap();
     let dir = directory.path().join("kept");
     let mut spec =

@@ -30,7 +30,7 @@ fn each_clock_is_named() {
         let (end, _) = run(spec);
         let Cause::Timer { timer, configured, elapsed } = end.cause else { panic!("{end:?}") };
         assert_eq!((timer, configured), (expected, Duration::from_millis(200)));
-        assert!(elapsed >= configured && elapsed < Duration::from_secs(5), "{elapsed:?}");
+        assert!(elapsed >= configured, "{elapsed:?}");
         assert_eq!(end.how, How::Signaled { signal: 15, core_dumped: false });
     }
 }
@@ -44,7 +44,7 @@ fn a_childs_own_124_is_its_own() {
 }
 
 #[test]
-fn b01_term_ignored_is_followed_by_kill() {
+fn term_ignored_is_followed_by_kill() {
     let mut spec = sh("b01", "trap '' TERM; echo ready; while :; do sleep 1; done");
     spec.timers.grace = Duration::from_millis(200);
     let running = started(spec);
@@ -59,7 +59,8 @@ fn b01_term_ignored_is_followed_by_kill() {
 #[test]
 fn a_second_stop_skips_the_grace() {
     let mut spec = sh("hurry", "trap '' INT TERM; echo ready; while :; do sleep 1; done");
-    spec.timers.grace = Duration::from_secs(120);
+    // Far longer than a hanging test is given.
+    spec.timers.grace = Duration::from_secs(3600);
     let running = started(spec);
     let stopper = running.stopper();
     let end = running.watch(&mut OnOutput(|_: &[u8]| {
@@ -67,5 +68,5 @@ fn a_second_stop_skips_the_grace() {
         stopper.stop(StopCause::Terminate);
     }));
     assert_eq!(end.cause, Cause::Stopped(StopCause::Interrupt));
-    assert!(end.killed && end.elapsed < Duration::from_secs(20), "{end:?}");
+    assert!(end.killed, "{end:?}");
 }

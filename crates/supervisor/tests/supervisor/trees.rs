@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use callboard_supervisor::process::{self, Sighting};
-use callboard_supervisor::{Cause, Climb, How, Rung, Running, Spec, StopCause};
+use callboard_supervisor::{Cause, Climb, How, Quiet, Rung, Running, Spec, StopCause};
 
 use crate::common::{OnOutput, run, sh, started};
 
@@ -32,19 +32,25 @@ fn assert_nobody(marker: &str) {
 
 #[test]
 fn the_rung_is_said() {
-    let running = started(sh("rung", "exit 0"));
-    let root = rustix::process::geteuid().is_root();
-    let rung = running.containment().rung.clone();
-    assert!(matches!(rung, Rung::Cgroup { .. } | Rung::Tree { .. }));
-    if let (true, Rung::Tree { why }) = (root, &rung) {
-        println!("no control group here: {why}");
+    let spec = sh("rung", "exec sleep 60");
+    let marker = spec.marker.clone();
+    let running = started(spec);
+    match &running.containment().rung {
+        Rung::Cgroup { path } => {
+            let members = std::fs::read_to_string(path.join("cgroup.procs")).unwrap();
+            assert!(path.to_string_lossy().contains(&marker), "{}", path.display());
+            assert!(members.lines().count() > 0, "the command is not in {}", path.display());
+        }
+        Rung::Tree { why } => assert!(!why.is_empty()),
     }
+    running.stopper().stop(StopCause::Operator);
+    assert_eq!(running.watch(&mut Quiet).left, 0);
     let running = started(on(Climb::Tree, sh("rung", "exit 0")));
     assert!(matches!(running.containment().rung, Rung::Tree { .. }));
 }
 
 #[test]
-fn b02_daemons_that_fork_twice_and_leave_the_session_end_with_the_run() {
+fn daemons_that_fork_twice_and_leave_the_session_end_with_the_run() {
     for rung in RUNGS {
         let script =
             "for i in 1 2 3 4 5; do (setsid sh -c 'trap \"\" TERM; exec sleep 777' >/dev/null 2>&1 &) ; done
@@ -58,7 +64,7 @@ fn b02_daemons_that_fork_twice_and_leave_the_session_end_with_the_run() {
 }
 
 #[test]
-fn b02_a_daemon_without_environment_ends_with_the_run() {
+fn a_daemon_without_environment_ends_with_the_run() {
     for rung in RUNGS {
         let script = "(env -i setsid sh -c 'exec sleep 776' >/dev/null 2>&1 &); sleep 0.1; echo done";
         let mut spec = on(rung, sh("b02env", script));
@@ -70,7 +76,7 @@ fn b02_a_daemon_without_environment_ends_with_the_run() {
 }
 
 #[test]
-fn b03_a_fork_loop_ends() {
+fn a_fork_loop_ends() {
     for rung in RUNGS {
         let script = "f() { while :; do (sleep 5 &) ; sleep 0.01; done; }; f & f & echo ready; f";
         let spec = on(rung, sh("b03", script));
@@ -82,7 +88,7 @@ fn b03_a_fork_loop_ends() {
 }
 
 #[test]
-fn b03_a_limit_of_processes_holds() {
+fn a_limit_of_processes_holds() {
     let mut spec = sh("b03limit", "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 5 & done; wait");
     spec.limits.processes = Some(6);
     spec.timers.total = Some(Duration::from_secs(3));
@@ -99,7 +105,7 @@ fn b03_a_limit_of_processes_holds() {
 }
 
 #[test]
-fn b04_a_stopped_child_is_seen_and_ends() {
+fn a_stopped_child_is_seen_and_ends() {
     for rung in RUNGS {
         let running = started(on(rung, sh("b04", "kill -STOP $$; echo on; exec sleep 60")));
         let stopper = running.stopper();
@@ -130,15 +136,13 @@ impl callboard_supervisor::Observer for Seen {
 }
 
 #[test]
-fn b06_who_holds_the_pipe_is_given_the_leak_time_and_ended() {
+fn who_holds_the_pipe_is_given_the_leak_time_and_ended() {
     for rung in RUNGS {
         let mut spec = on(rung, sh("b06", "sleep 100 & echo said; exit 5"));
         spec.timers.leak = Duration::from_millis(200);
-        let started_at = Instant::now();
         let (end, told) = run(spec);
         assert_eq!((end.how, end.cause), (How::Exited { code: 5 }, Cause::OfItself));
         assert_eq!((end.leak, end.escaped, end.left, end.killed), (true, 1, 0, false), "{rung:?}: {end:?}");
-        assert!(end.elapsed < Duration::from_millis(200) || started_at.elapsed() > end.elapsed, "{end:?}");
         assert_eq!(told.stdout, b"said\n");
     }
 }
@@ -155,7 +159,7 @@ fn those_who_end_within_the_leak_time_are_no_leak() {
 }
 
 #[test]
-fn b12_b13_our_own_group_is_never_hit() {
+fn our_own_group_is_never_hit() {
     // A run is stopped before it could do anything; whoever signals a group too early hits this very process.
     for _ in 0..50 {
         let running = started(on(Climb::Highest, sh("b13", "exec sleep 60")));
@@ -166,7 +170,7 @@ fn b12_b13_our_own_group_is_never_hit() {
 }
 
 #[test]
-fn b14_no_zombie_is_older_than_a_second() {
+fn no_zombie_is_older_than_a_second() {
     for rung in RUNGS {
         // Orphans of the session, and orphans that left it, all ending at once.
         let script = "i=0; while [ $i -lt 100 ]; do (true &) ; (setsid true &) ; i=$((i+1)); done; echo ready; sleep 60";
@@ -253,7 +257,7 @@ fn a_dropped_run_is_ended() {
 }
 
 #[test]
-fn b10_what_a_dead_supervisor_left_is_found_by_its_marker() {
+fn what_a_dead_supervisor_left_is_found_by_its_marker() {
     // No supervisor: a shell with the marker in its environment, and a daemon of it.
     let marker = crate::common::marker("b10");
     let script = format!(
@@ -279,7 +283,7 @@ fn b10_what_a_dead_supervisor_left_is_found_by_its_marker() {
 }
 
 #[test]
-fn b11_a_signal_for_somebody_who_is_gone_reaches_nobody() {
+fn a_signal_for_somebody_who_is_gone_reaches_nobody() {
     let running = started(sh("b11", "echo ready; trap 'echo hit' USR1; while :; do sleep 0.05; done"));
     let mut stranger = running.identity().clone();
     stranger.started_ticks -= 1;
