@@ -21,7 +21,7 @@ pub(crate) const USUAL: &str = "workspace";
 const BUILT_IN: [&str; 3] = ["read-only", "workspace", "open"];
 
 /// In the home directory: keys, tokens and what programs outside would execute or believe.
-const SECRETS: [&str; 24] = [
+const SECRETS: [&str; 25] = [
     ".ssh",
     ".gnupg",
     ".aws",
@@ -40,6 +40,7 @@ const SECRETS: [&str; 24] = [
     ".vault-token",
     ".password-store",
     ".local/share/keyrings",
+    ".cargo/credentials",
     ".cargo/credentials.toml",
     ".terraform.d/credentials.tfrc.json",
     ".mozilla",
@@ -61,21 +62,37 @@ const SERVICES: [&str; 9] = [
     "/run/systemd/io.systemd.ManagedOOM",
 ];
 
-/// In the home directory: what tools download and compile once for every project.
-const CACHES: [&str; 13] = [
-    ".cache",
-    ".npm",
-    ".yarn",
-    ".pnpm-store",
-    ".local/share/pnpm",
-    ".bun/install/cache",
-    ".cargo/registry",
-    ".cargo/git",
-    ".cargo/.package-cache",
-    ".gradle/caches",
-    ".m2/repository",
-    ".nuget/packages",
-    "go/pkg",
+/// In the home directory: what tools download and compile once for every project, and the program that fills it. The
+/// directories of a program that is installed are made, since its first use could not make them in a sandbox.
+const CACHES: [(&str, &str); 13] = [
+    ("sh", ".cache"),
+    ("npm", ".npm"),
+    ("yarn", ".yarn"),
+    ("pnpm", ".pnpm-store"),
+    ("pnpm", ".local/share/pnpm"),
+    ("bun", ".bun/install/cache"),
+    ("cargo", ".cargo/registry"),
+    ("cargo", ".cargo/git"),
+    ("gradle", ".gradle/caches"),
+    ("mvn", ".m2/repository"),
+    ("dotnet", ".nuget/packages"),
+    ("go", "go/pkg"),
+    ("go", ".cache/go-build"),
+];
+
+/// Files of caches that are not directories.
+const CACHE_FILES: [&str; 3] =
+    [".cargo/.package-cache", ".cargo/.package-cache-mutate", ".cargo/.global-cache"];
+
+/// Variables that move a part of the home directory elsewhere.
+const MOVED: [(&str, &str); 7] = [
+    (".cache", "XDG_CACHE_HOME"),
+    (".config", "XDG_CONFIG_HOME"),
+    (".local/share", "XDG_DATA_HOME"),
+    (".local/state", "XDG_STATE_HOME"),
+    (".cargo", "CARGO_HOME"),
+    (".npm", "npm_config_cache"),
+    ("go", "GOPATH"),
 ];
 
 /// In the home directory: where agent programs keep their sessions.
@@ -200,9 +217,8 @@ pub(crate) fn sandbox(
 }
 
 fn built_in(name: &str, program: Program, cwd: &Path, home: Option<&Path>) -> Result<Sandbox, Error> {
-    let at_home = |names: &[&str]| -> Vec<PathBuf> {
-        home.map(|home| names.iter().map(|name| home.join(name)).collect()).unwrap_or_default()
-    };
+    let at_home =
+        |names: &[&str]| -> Vec<PathBuf> { names.iter().flat_map(|name| at_home(home, name)).collect() };
     let uid = rustix::process::geteuid().as_raw();
     let mut hidden = at_home(&SECRETS);
     hidden.extend(SERVICES.map(PathBuf::from));
@@ -221,7 +237,8 @@ fn built_in(name: &str, program: Program, cwd: &Path, home: Option<&Path>) -> Re
         "read-only" => {}
         "workspace" => {
             make(home, program);
-            made.write.extend(at_home(&CACHES));
+            made.write.extend(at_home(&CACHES.map(|(_, name)| name)));
+            made.write.extend(at_home(&CACHE_FILES));
             made.write.push(cwd.to_owned());
             let (write, protected) = repository(cwd);
             made.write.extend(write);
@@ -259,10 +276,25 @@ fn make(home: Option<&Path>, program: Program) {
         Program::Aider => &[".aider"],
         Program::Plain => &[],
     };
-    for name in own.iter().chain(&[".cache"]) {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_installed =
+        |program: &str| std::env::split_paths(&path).any(|place| place.join(program).is_file());
+    let caches = CACHES.iter().filter(|(program, _)| is_installed(program)).map(|(_, name)| name);
+    for name in own.iter().chain(caches) {
         // What cannot be made is not there, and the program says what it lacks.
-        home.map(|home| std::fs::create_dir_all(home.join(name)).ok());
+        at_home(home, name).last().map(|place| std::fs::create_dir_all(place).ok());
     }
+}
+
+/// Where something of the home directory is: there, and where a variable moves it to, which comes last.
+fn at_home(home: Option<&Path>, name: &str) -> Vec<PathBuf> {
+    let moved = MOVED.iter().find_map(|(part, variable)| {
+        let rest = Path::new(name).strip_prefix(part).ok()?;
+        let place = std::env::var_os(variable).map(PathBuf::from).filter(|place| place.is_absolute())?;
+        // Joined with nothing, a path would end with a slash, and a file has none.
+        Some(if rest.as_os_str().is_empty() { place } else { place.join(rest) })
+    });
+    home.map(|home| home.join(name)).into_iter().chain(moved).collect()
 }
 
 /// What a repository needs to be written beside its files, and what of it names programs that git would run outside.

@@ -309,3 +309,27 @@ fn a_working_directory_in_tmp_is_reached_and_not_written_by_who_may_not() {
     assert_eq!(says(&["--sandbox-write=sub"]), "011");
     assert_eq!(says(&["--sandbox-write=."]), "111");
 }
+
+#[test]
+fn caches_and_secrets_are_found_where_a_variable_moves_them() {
+    let place = Place::new();
+    for name in ["outside/cargo", "outside/config/gh"] {
+        std::fs::create_dir_all(place.file(name)).unwrap();
+    }
+    for name in ["outside/cargo/credentials.toml", "outside/config/gh/hosts.yml"] {
+        std::fs::write(place.file(name), "secret").unwrap();
+    }
+    let script = "for file in $XDG_CACHE_HOME/x $CARGO_HOME/x; do echo x 2> /dev/null > $file && printf 'w'; done; \
+                  cat $CARGO_HOME/credentials.toml $XDG_CONFIG_HOME/gh/hosts.yml 2> /dev/null; :";
+    let says = |options: &[&str]| {
+        let mut command =
+            place.command(CALLBOARD, &[&["run", "--quiet"], options, &["--", "sh", "-c", script]].concat());
+        let moved = [("XDG_CACHE_HOME", "cache"), ("CARGO_HOME", "cargo"), ("XDG_CONFIG_HOME", "config")];
+        command.envs(moved.map(|(name, path)| (name, place.file("outside").join(path))));
+        finish(&mut command).stdout
+    };
+    // The directory of the cache is not there before a sandbox makes it.
+    assert_eq!(says(&[]), "wsecretsecret");
+    assert_eq!(says(&["--sandbox"]), "w");
+    assert_eq!(std::fs::read(place.file("outside/cache/x")).unwrap(), b"x\n");
+}

@@ -7,6 +7,7 @@
 mod endings;
 mod model;
 mod program;
+mod sandboxed;
 mod screen;
 mod shared;
 mod stage;

@@ -20,11 +20,12 @@ const HURRIED_SLEEP: &str = "import time\n\
     _sleep = time.sleep\n\
     time.sleep = lambda seconds: _sleep(seconds / 100)\n";
 
-const CALLBOARD: &str = env!("CARGO_BIN_EXE_callboard");
+pub(crate) const CALLBOARD: &str = env!("CARGO_BIN_EXE_callboard");
 
 pub(crate) struct Stage {
     pub(crate) program: Program,
-    place: PathBuf,
+    /// Where the program is installed.
+    pub(crate) place: PathBuf,
     pub(crate) model: ModelServer,
     directory: tempfile::TempDir,
 }
@@ -32,6 +33,11 @@ pub(crate) struct Stage {
 impl Stage {
     /// Sets it; none, said aloud, if the program was not installed for the tests.
     pub(crate) fn set(program: Program, act: Act) -> Option<Self> {
+        Self::set_in(program, act, &std::env::temp_dir())
+    }
+
+    /// The same, in a directory of this one.
+    pub(crate) fn set_in(program: Program, act: Act, above: &Path) -> Option<Self> {
         let Some(place) = program.place() else {
             let (name, variable) = (program.name(), program.variable());
             eprintln!(
@@ -39,7 +45,11 @@ impl Stage {
             );
             return None;
         };
-        let directory = tempfile::tempdir().unwrap_or_else(|error| panic!("no temporary directory: {error}"));
+        let directory =
+            tempfile::tempdir_in(above).unwrap_or_else(|error| panic!("no temporary directory: {error}"));
+        // In a directory of its own, which a sandbox hides as a whole.
+        let state = std::fs::create_dir(directory.path().join("state"));
+        assert!(state.is_ok(), "{state:?}");
         let model = ModelServer::start(act).unwrap_or_else(|error| panic!("no loopback server: {error}"));
         Some(Self { program, place, model, directory })
     }
@@ -114,7 +124,7 @@ impl Stage {
     }
 
     fn store(&self) -> PathBuf {
-        self.directory.path().join("store.db")
+        self.directory.path().join("state/store.db")
     }
 }
 
