@@ -1,9 +1,9 @@
 //! Starting a run in the background: the same program once more, in a session of its own, with nothing of the terminal.
 //!
 //! Invariant: whoever starts it returns only when the run is recorded and its process is there, or says why not. From
-//! then on the shim needs nobody: not the terminal, not a server, not the file it was started from, and not the run in which
-//! it was started, whose end leaves it alone. Deliberately absent:
-//! supervising, which the shim does as any other run does.
+//! then on the shim needs nobody: not the terminal, not a server, not the file it was started from. Inside of a run it stays in
+//! that run, in its control group and its limits, and ends with it. Deliberately absent: supervising, which the shim does as
+//! any other run does.
 
 use std::ffi::OsString;
 use std::fs::OpenOptions;
@@ -12,8 +12,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use callboard_kernel::EntityId;
-use callboard_supervisor::containment::leave_runs;
-use callboard_supervisor::process::MARKER_VARIABLE;
+use callboard_supervisor::process::{MARKER_VARIABLE, markers_around};
 
 use crate::error::{Error, Exit};
 use crate::private::{self, Variables};
@@ -36,11 +35,11 @@ const STARTED: &[u8] = b"started\n";
 )]
 pub(crate) fn start(
     store: &Store,
-    id: EntityId,
+    markers: &str,
     words: &[OsString],
     variables: &Variables,
 ) -> Result<Started, Error> {
-    let Prepared { mut command, told } = command(store, id, words, variables)?;
+    let Prepared { mut command, told } = command(store, markers, words, variables)?;
     let mut shim = command.spawn().map_err(Error::Shim)?;
     private::tell(&mut shim, &told);
     let mut said = Vec::new();
@@ -68,7 +67,7 @@ struct Prepared {
 /// The same program once more, with nothing of the terminal but where to complain.
 fn command(
     store: &Store,
-    id: EntityId,
+    markers: &str,
     words: &[OsString],
     variables: &Variables,
 ) -> Result<Prepared, Error> {
@@ -79,8 +78,7 @@ fn command(
     if let Some(path) = named.take_if(|_| !is_on_server) {
         command.arg("--store").arg(path);
     }
-    // A run that is started inside another one and put in the background belongs to it no longer.
-    command.args(words).env(MARKER_VARIABLE, id.to_string()).stdout(Stdio::piped());
+    command.args(words).env(MARKER_VARIABLE, markers).stdout(Stdio::piped());
     private::withhold(&mut command);
     let mut told = private::of_this_process(named);
     told.extend(variables.iter().cloned());
@@ -110,7 +108,7 @@ pub(crate) fn start_in(
 ) -> Result<Child, String> {
     let told = |error: &dyn std::error::Error| error.to_string();
     let Surroundings { cwd, environment, variables } = around;
-    let prepared = command(store, id, words, variables).map_err(|error| told(&error))?;
+    let prepared = command(store, &id.to_string(), words, variables).map_err(|error| told(&error))?;
     let (mut command, private) = (prepared.command, prepared.told);
     command.env_clear().envs(environment).env(MARKER_VARIABLE, id.to_string());
     let mut shim = command.current_dir(cwd).stderr(Stdio::piped()).spawn().map_err(|error| told(&error))?;
@@ -132,14 +130,26 @@ pub(crate) fn start_in(
     Err(complaint.trim().to_owned())
 }
 
-/// Makes this process the shim of a run: outside of every other run, in a session of its own.
-pub(crate) fn become_shim(id: &str) -> Result<EntityId, Error> {
+/// The markers of a run in the background: those of the runs that it is started in, outermost first, and its own.
+pub(crate) fn markers_of(id: EntityId, around: Option<&str>) -> String {
+    let mut markers = markers_around();
+    if let Some(around) = around
+        && !markers.iter().any(|marker| marker == around)
+    {
+        markers.push(around.to_owned());
+    }
+    markers.push(id.to_string());
+    markers.join(":")
+}
+
+/// Makes this process the shim of the run that the last one of these markers names, in a session of its own.
+pub(crate) fn become_shim(markers: &str) -> Result<EntityId, Error> {
+    let id = markers.rsplit(':').next().unwrap_or_default();
     let not_an_id = |_| Error::CommandLine {
         because: format!("{id:?} is no id"),
         instead: "callboard run --detach, which makes one".to_owned(),
     };
     let id = id.parse().map_err(not_an_id)?;
-    leave_runs().map_err(Error::Shim)?;
     // It fails only for a process that leads a group already, which is in a session of its own then.
     rustix::process::setsid().ok();
     Ok(id)

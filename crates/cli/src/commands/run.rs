@@ -126,7 +126,7 @@ pub(crate) struct RunArgs {
     /// record; a retry takes them from where it is called. May be given several times.
     #[arg(long = "env", value_name = "NAME[=VALUE]", value_parser = Reading(variable))]
     variables: Vec<(String, Option<String>)>,
-    /// Run it in the background, print its id and return.
+    /// Run it in the background, print its id and return. Inside of a run it ends with that run.
     #[arg(long, short)]
     detach: bool,
     /// No closing line.
@@ -135,7 +135,7 @@ pub(crate) struct RunArgs {
     /// The run it repeats.
     #[arg(long, hide = true, value_name = "ID")]
     retry_of: Option<String>,
-    /// The id it has, because whoever started this has told it already.
+    /// The id it has, because whoever started this has told it already, behind the ids of the runs around it.
     #[arg(long, hide = true, value_name = "ID")]
     shim_of: Option<String>,
     /// What led to it.
@@ -262,11 +262,19 @@ impl RunArgs {
     /// The same command line without what only whoever typed it wanted.
     fn start_shim(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
         let id = ids::new(Kind::Session, clock::now());
-        let parent = self.parent.clone().or_else(own_run);
-        let shim = Self { detach: false, shim_of: Some(id.to_string()), parent, ..self.clone() };
-        match detaching::start(store, id, &shim.words(), &self.given())? {
+        let around = own_run();
+        let markers = detaching::markers_of(id, around.as_deref());
+        let parent = self.parent.clone().or_else(|| around.clone());
+        let shim = Self { detach: false, shim_of: Some(markers.clone()), parent, ..self.clone() };
+        match detaching::start(store, &markers, &shim.words(), &self.given())? {
             detaching::Started::Yes => {
                 screen.data_line(&id.to_string())?;
+                if let Some(around) = around.filter(|_| !self.quiet) {
+                    drop(writeln!(
+                        anstream::stderr(),
+                        "it ends with {around}, inside of which it was started"
+                    ));
+                }
                 Ok(Exit::DONE)
             }
             detaching::Started::No(exit) => Ok(exit),

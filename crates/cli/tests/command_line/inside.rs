@@ -149,7 +149,7 @@ fn a_stop_from_inside_of_a_run_is_the_agents_and_a_run_it_starts_belongs_to_its_
     let shelf = Shelf::empty();
     let victim = detached(&shelf, &["--title", "victim", "--", "sleep", "600"]);
     let ask = format!("env -i {CALLBOARD} --store {}", text(&shelf.path()));
-    let script = format!("{ask} stop {victim}; {ask} run --detach --title nested -- true");
+    let script = format!("{ask} stop {victim}; {ask} run --quiet --detach --title nested -- true");
     shelf.well(&["run", "--quiet", "--title", "agent", "--", "sh", "-c", &script]);
     let (agent, ended) = (crate::runs::titled(&shelf, "agent").unwrap(), view(&shelf, &victim));
     let id = agent["id"].as_str().unwrap();

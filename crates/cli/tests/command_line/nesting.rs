@@ -1,4 +1,4 @@
-//! Runs inside of runs: in the foreground they belong together, in the background they do not.
+//! Runs inside of runs belong together, in the foreground and in the background.
 
 use std::time::SystemTime;
 
@@ -171,65 +171,118 @@ fn however_the_outer_run_ends_the_inner_one_was_ended_with_it() {
 #[test]
 fn a_run_in_the_background_that_a_stranger_kills_was_not_stopped_with_the_run_that_started_it() {
     let shelf = Shelf::empty();
-    let (outer, inner) = outer_with_inner(&shelf, "exit 0");
-    assert_eq!(shelf.run(&["wait", &outer]).code, Some(0));
+    let (outer, inner) = outer_with_inner(&shelf, "", "sleep 60");
     send("KILL", inner["pid"].as_u64().unwrap());
     let id = inner["id"].as_str().unwrap();
     assert_eq!(shelf.run(&["wait", id]).code, Some(137));
     assert_eq!(reason(&view(&shelf, id)), "run.failed.signal");
+    assert_eq!(shelf.run(&["stop", &outer]).code, Some(0));
 }
 
 /// Starts an outer run that puts an inner one in the background; the id of the outer one, and the inner run.
-fn outer_with_inner(shelf: &Shelf, then: &str) -> (String, Value) {
-    let script = format!("{CALLBOARD} run --detach --title inner -- sleep 60; {then}");
-    let outer = detached(shelf, &["--title", "outer", "--", "sh", "-c", &script]);
+fn outer_with_inner(shelf: &Shelf, how: &str, then: &str) -> (String, Value) {
+    let store = shelf.path();
+    let inner = format!("{how} {CALLBOARD} --store {} run --detach --title inner", store.display());
+    let script = format!("{inner} -- sleep 60; {then}");
+    let outer = detached(shelf, &["--title", "outer", "--grace", "20s", "--", "sh", "-c", &script]);
     (outer, running(shelf, "inner"))
 }
 
+/// The inner run has ended with the outer one, says so, and left nobody.
 #[track_caller]
-fn still_runs(shelf: &Shelf, outer: &str, inner: &Value) {
+fn ended_together(shelf: &Shelf, outer: &str, inner: &Value) {
     let id = inner["id"].as_str().unwrap_or_default();
-    let after = view(shelf, id);
-    assert_eq!((&after["state"]["lifecycle"], &after["parent"]), (&json!("running"), &json!(outer)));
-    assert_ne!(after["state"]["health"], "process_dead");
-    for pid in [supervisor(inner), inner["pid"].as_u64().unwrap_or_default()] {
-        let read = |file: &str| {
-            let bytes = std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
-            String::from_utf8_lossy(&bytes).into_owned()
-        };
-        let environment = read("environ");
-        let marker = environment.split('\0').find(|entry| entry.starts_with("CALLBOARD_RUN="));
-        assert_eq!(marker, Some(format!("CALLBOARD_RUN={id}").as_str()));
-        assert!(!read("cgroup").contains(outer), "{}", read("cgroup"));
+    let after = until("the end of the inner run", || {
+        Some(view(shelf, id)).filter(|view| !view["ended_at"].is_null())
+    });
+    assert_eq!((reason(&after), &after["parent"]), ("run.cancelled.parent", &json!(outer)));
+    let message = after["state"]["reasons"][0]["message"].as_str().unwrap_or_default();
+    assert!(message.contains(outer), "{message}");
+    let pids = [supervisor(inner), inner["pid"].as_u64().unwrap_or_default()];
+    until("everybody to be gone", || {
+        pids.iter().all(|pid| !std::path::Path::new(&format!("/proc/{pid}")).exists()).then_some(())
+    });
+}
+
+#[test]
+fn a_run_in_the_background_ends_with_the_run_it_was_started_in_and_says_so() {
+    for how in ["", "env -i", "setsid"] {
+        let shelf = Shelf::empty();
+        let enough = shelf.file("enough");
+        let then = format!("while [ ! -e {} ]; do sleep 0.02; done", enough.display());
+        let (outer, inner) = outer_with_inner(&shelf, how, &then);
+        std::fs::write(enough, "").unwrap();
+        assert_eq!(shelf.run(&["wait", &outer]).code, Some(0), "{how}");
+        assert_ne!(view(&shelf, &outer)["facts"]["escaped"], 0, "{how}");
+        ended_together(&shelf, &outer, &inner);
     }
-    assert_eq!(shelf.run(&["stop", id]).code, Some(0));
-    assert_eq!(reason(&view(shelf, id)), "run.cancelled.operator");
 }
 
 #[test]
-fn a_run_in_the_background_outlives_the_end_of_the_run_it_was_started_in() {
+fn a_run_in_the_background_ends_with_the_stop_of_the_run_it_was_started_in() {
     let shelf = Shelf::empty();
-    let (outer, inner) = outer_with_inner(&shelf, "exit 0");
-    assert_eq!(shelf.run(&["wait", &outer]).code, Some(0));
-    assert_eq!(view(&shelf, &outer)["facts"]["escaped"], 0);
-    still_runs(&shelf, &outer, &inner);
-}
-
-#[test]
-fn a_run_in_the_background_outlives_the_stop_of_the_run_it_was_started_in() {
-    let shelf = Shelf::empty();
-    let (outer, inner) = outer_with_inner(&shelf, "sleep 60");
+    let (outer, inner) = outer_with_inner(&shelf, "", "sleep 60");
     assert_eq!(shelf.run(&["stop", &outer]).code, Some(0));
-    still_runs(&shelf, &outer, &inner);
+    ended_together(&shelf, &outer, &inner);
 }
 
 #[test]
-fn a_run_in_the_background_outlives_a_kill_of_the_supervisor_around_it() {
+fn a_run_in_the_background_ends_when_the_run_around_it_is_reaped() {
     let shelf = Shelf::empty();
-    let (outer, inner) = outer_with_inner(&shelf, "sleep 60");
+    let (outer, inner) = outer_with_inner(&shelf, "", "sleep 60");
     send("KILL", supervisor(&view(&shelf, &outer)));
     until("the death", || (view(&shelf, &outer)["state"]["health"] == "process_dead").then_some(()));
     shelf.well(&["reap"]);
     assert_eq!(reason(&view(&shelf, &outer)), "system.health.process_dead_no_terminal");
-    still_runs(&shelf, &outer, &inner);
+    ended_together(&shelf, &outer, &inner);
+}
+
+/// Where control groups hold limits, those of a run hold for the runs that its agent starts, however it starts them.
+#[test]
+fn a_run_in_the_background_stays_in_the_limits_of_the_run_it_was_started_in() {
+    let shelf = Shelf::empty();
+    let store = shelf.path();
+    // The inner run asks for more than the outer one has, and starts more processes than that.
+    let inner = format!(
+        "env -i PATH=\"$PATH\" ALL={} {CALLBOARD} --store {} run --detach",
+        shelf.file("all").display(),
+        store.display()
+    );
+    let greedy = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do \
+                  sleep 60 & done; : > \"$ALL\"; sleep 60";
+    let script = format!("{inner} --title inner --processes 500 -- sh -c '{greedy}'; sleep 60");
+    let outer = detached(
+        &shelf,
+        &["--title", "outer", "--processes", "24", "--memory", "256M", "--", "sh", "-c", &script],
+    );
+    let around = view(&shelf, &outer);
+    if around["facts"]["containment"]["processes"] != "cgroup" {
+        eprintln!("left out: no control group limits processes here: {}", around["facts"]["containment"]);
+        assert_eq!(shelf.run(&["stop", "--now", &outer]).code, Some(0));
+        return;
+    }
+    let inner = until("the inner run", || titled(&shelf, "inner").filter(|view| view["pid"].is_u64()));
+    for pid in [supervisor(&inner), inner["pid"].as_u64().unwrap()] {
+        // A command that could not fork may be gone already; its supervisor stays until it has recorded that.
+        let Ok(groups) = std::fs::read_to_string(format!("/proc/{pid}/cgroup")) else { continue };
+        let of = |controller: &str| {
+            groups
+                .lines()
+                .find(|line| line.split(':').nth(1) == Some(controller))
+                .unwrap_or_default()
+                .to_owned()
+        };
+        assert!(of("").contains(&outer), "{pid}: {groups}");
+        let in_one_of_two = |controller| of(controller).is_empty() || of(controller).contains(&outer);
+        assert!(in_one_of_two("pids") && in_one_of_two("memory"), "{pid}: {groups}");
+    }
+    let id = inner["id"].as_str().unwrap();
+    until("the refusal of a process", || {
+        let logs = shelf.run(&["logs", id]);
+        format!("{}{}", logs.stdout, logs.stderr).contains("fork").then_some(())
+    });
+    assert!(!shelf.file("all").exists());
+    assert_eq!(shelf.run(&["stop", "--now", &outer]).code, Some(0));
+    let ended = until("the end", || Some(view(&shelf, id)).filter(|view| !view["ended_at"].is_null()));
+    assert_eq!(ended["parent"], json!(outer));
 }

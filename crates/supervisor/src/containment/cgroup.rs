@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
 
+use super::around::is_of_a_run;
 use super::hierarchy::hierarchies;
 use super::limits;
 use super::tree::outermost_first;
@@ -33,8 +34,10 @@ impl Group {
         let own = hierarchies().unified.as_ref().ok_or("no control groups of version 2 are mounted")?;
         let name = name(marker);
         let mut path = make(&own.join(&name))?;
-        // A group that has processes of its own cannot limit its children; the one above it perhaps can.
+        // A group that has processes of its own cannot limit its children; the one above it perhaps can. Beside the run
+        // around this one its limits would not count any more.
         if !limits::in_reach(&path, asked)
+            && !is_of_a_run(own)
             && let Some(above) = own.parent().filter(|_| hierarchies().unified_root.as_ref() != Some(own))
             && let Ok(beside) = make(&above.join(&name))
         {
@@ -178,10 +181,12 @@ pub(crate) fn find(marker: &str) -> Vec<Group> {
     let mut groups: Vec<Group> = paths.into_iter().filter_map(|path| Group::open(path).ok()).collect();
     if let Some(group) = groups.first_mut() {
         for (controller, own) in &hierarchies().legacy {
-            let path = own.join(&name);
-            if path.is_dir() {
-                group.add_legacy(controller, path);
-            }
+            // That of a run inside of another one lies below the other's.
+            each(own, &mut |directory| {
+                if directory.file_name().is_some_and(|found| *found == *name) {
+                    group.add_legacy(controller, directory.to_owned());
+                }
+            });
         }
     }
     groups

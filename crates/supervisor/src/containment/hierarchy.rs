@@ -19,14 +19,6 @@ pub(super) struct Hierarchies {
     freezer_mount: Option<(String, PathBuf)>,
 }
 
-impl Hierarchies {
-    /// Every group with the controller it is for; the empty one is version 2.
-    pub(super) fn groups(&self) -> impl Iterator<Item = (&str, &Path)> {
-        let unified = self.unified.iter().map(|path| ("", path.as_path()));
-        unified.chain(self.legacy.iter().map(|(controller, path)| (controller.as_str(), path.as_path())))
-    }
-}
-
 pub(super) fn hierarchies() -> &'static Hierarchies {
     static FOUND: OnceLock<Hierarchies> = OnceLock::new();
     FOUND.get_or_init(|| {
@@ -37,7 +29,7 @@ pub(super) fn hierarchies() -> &'static Hierarchies {
 }
 
 /// Reads the mounts, and where in them the process is whose groups these are.
-pub(super) fn read(mounts: &str, own: &str) -> Hierarchies {
+fn read(mounts: &str, own: &str) -> Hierarchies {
     let mut found = Hierarchies::default();
     for line in mounts.lines() {
         let Some((before, after)) = line.split_once(" - ") else { continue };

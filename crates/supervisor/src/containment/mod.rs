@@ -11,9 +11,9 @@
 //! files they share with other programs), and it needs a mount of `/proc` of its own.
 
 mod account;
+mod around;
 mod cgroup;
 mod hierarchy;
-mod leave;
 mod leftover;
 mod limits;
 mod memory;
@@ -21,10 +21,9 @@ mod tree;
 
 pub use account::{Containment, Force, Rung, probe};
 pub(crate) use account::{Held, hold};
+pub(crate) use around::markers_of_groups;
 pub(crate) use cgroup::{Group, find, group_members};
 pub(crate) use hierarchy::groups_of;
-pub use leave::leave_runs;
-pub(crate) use leave::markers_of_groups;
 pub use leftover::{count_empty, group_markers, remove_empty};
 pub(crate) use memory::Verdict as MemoryVerdict;
 pub(crate) use tree::{Roots, Tree, carries, is_our_program, markers};

@@ -6,8 +6,8 @@
 //! Who belongs: the main process and its descendants, everybody in its session, everybody with the marker in the
 //! environment, and orphans that became our children. An orphan that called `setsid` and emptied its environment can be
 //! told from another run's only when this is the only run of the process, as it is in the foreground and in a shim;
-//! elsewhere it is ended with the last run. A supervisor that was put in the background inside of a run has left it with all
-//! it supervises, and is no member.
+//! elsewhere it is ended with the last run. A supervisor that was put in the background inside of a run is a member, with all
+//! it supervises.
 
 use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::MetadataExt;
@@ -159,7 +159,7 @@ impl Tree {
         let mut seen: HashSet<u32> = HashSet::from([own]);
         let mut members = Vec::new();
         while let Some(stat) = waiting.pop() {
-            if !seen.insert(stat.pid) || has_left(stat, &self.roots.marker) {
+            if !seen.insert(stat.pid) {
                 continue;
             }
             if !stat.is_zombie() {
@@ -203,14 +203,6 @@ pub(crate) fn outermost_first(marks: &mut [Mark]) {
     marks.sort_by_cached_key(|mark| (!is_our_program(mark.pid), mark.started_ticks, mark.pid));
 }
 
-/// Whether a process is the supervisor of a run of its own that was put in the background inside of this one: our own
-/// program, in a session of its own, with another run's marker and without this one's.
-fn has_left(stat: &Stat, marker: &str) -> bool {
-    stat.session == stat.pid
-        && is_our_program(stat.pid)
-        && markers(stat.pid).is_some_and(|markers| !markers.is_empty() && !is_among(&markers, marker))
-}
-
 /// The markers in the environment of a process, joined by colons.
 pub(crate) fn markers(pid: u32) -> Option<Vec<u8>> {
     let environment = match fs::read(format!("/proc/{pid}/environ")) {
@@ -226,7 +218,7 @@ pub(crate) fn markers(pid: u32) -> Option<Vec<u8>> {
     })
 }
 
-/// The marker of a supervisor in the background, as its command line names it.
+/// The markers of a supervisor in the background, as its command line names them.
 fn marker_of_words(words: &[u8]) -> Option<Vec<u8>> {
     let options = words.split(|byte| *byte == 0).take_while(|word| *word != b"--");
     options.filter_map(|word| word.strip_prefix(b"--shim-of=")).next().map(<[u8]>::to_vec)

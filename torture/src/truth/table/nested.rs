@@ -47,18 +47,39 @@ pub(super) fn rows() -> Vec<Row> {
         let shot = format!("{INNER} -- sh -c 'kill -9 $$'; exit 0");
         let shot = row("the inner command is killed", outer(&shot, &[], Way::Foreground), End::completed());
         rows.push(shot.inner(End::signaled(9)));
-        // What started it ended well and long ago, so that cannot be why it was killed.
-        let apart = format!("{INNER} --detach -- sh -c 'echo $$ > apart; : > inner; exec sleep 600'; exit 0");
-        let apart = row(
-            "a detached inner run is killed later",
-            outer(&apart, &[], Way::Foreground),
+        let apart = format!("{INNER} --detach -- sh -c 'echo $$ > apart; : > inner; exec sleep 600'");
+        let awaits = "while [ ! -e inner ]; do sleep 0.05; done; exit 0";
+        let ends = format!("{apart}; {awaits}");
+        let ends = row(
+            "the outer command exits, which has a detached inner run",
+            outer(&ends, &[], Way::Foreground),
+            End::completed(),
+        );
+        rows.push(ends.inner(parent()));
+        let stopped = row(
+            "the outer run is stopped, which has a detached inner run",
+            outer(&format!("{apart}; exec sleep 600"), &[], Way::Detached),
+            End::cancelled("run.cancelled.operator"),
+        );
+        rows.push(stopped.then(Step::Await("inner")).then(Step::Ask(&["stop", "{}"])).inner(parent()));
+        // Nobody ends what started it, so that cannot be why it was killed.
+        let shot = row(
+            "a detached inner run is killed",
+            outer(
+                &format!("{apart}; while [ ! -e enough ]; do sleep 0.05; done; exit 0"),
+                &[],
+                Way::Foreground,
+            ),
             End::completed(),
         );
         rows.push(
-            apart
-                .does(|play| play.wait_for_child().map(drop))
-                .then(Step::Await("inner"))
+            shot.then(Step::Await("inner"))
                 .then(Step::Signal(Whom::Named("apart"), 9))
+                .does(|play| {
+                    let inner = play.id_titled(&format!("{}-inner", play.token))?;
+                    play.ask(&["wait", &inner]).map(drop)
+                })
+                .does(|play| Ok(std::fs::write(play.path("enough"), "")?))
                 .inner(End::signaled(9).how(How::Signal(9)).never(&["run.cancelled.parent"])),
         );
     }
