@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use callboard_agents::Program;
-use callboard_supervisor::sandbox::{Missing, Network, Sandbox};
+use callboard_supervisor::sandbox::{Host, Missing, Network, Sandbox};
 use serde::Deserialize;
 
 use crate::config;
@@ -60,6 +60,15 @@ const SERVICES: [&str; 9] = [
     "/run/dbus",
     "/run/systemd/private",
     "/run/systemd/io.systemd.ManagedOOM",
+];
+
+/// Sockets of programs that look names up for others: through them a question leaves although no network does.
+const RESOLVERS: [&str; 5] = [
+    "/run/systemd/resolve/io.systemd.Resolve",
+    "/run/systemd/resolve/io.systemd.Resolve.Monitor",
+    "/run/nscd",
+    "/run/unscd",
+    "/run/avahi-daemon",
 ];
 
 /// In the home directory: what tools download and compile once for every project, and the program that fills it. The
@@ -156,18 +165,38 @@ struct File {
     sandbox: BTreeMap<String, Profile>,
 }
 
-/// Reads a network: `open`, `none`, `loopback`, or ports.
+/// Reads a network: `open`, `none`, `loopback`, ports, or hosts.
 pub(crate) fn network(text: &str) -> Result<Network, Misread> {
-    let ports = || text.split(',').map(|port| port.trim().parse::<u16>().ok().filter(|port| *port > 0));
+    let misread = |because: String| Misread {
+        because,
+        instead:
+            "open, none, loopback, ports such as 443,53, or hosts such as api.example.com,*.github.com:443"
+                .to_owned(),
+    };
     match text {
-        "open" => Ok(Network::Open),
-        "none" => Ok(Network::None),
-        "loopback" => Ok(Network::Loopback),
-        _ => ports().collect::<Option<Vec<u16>>>().map(Network::Ports).ok_or_else(|| Misread {
-            because: format!("unknown network {text:?}"),
-            instead: "open, none, loopback, or ports such as 443,53".to_owned(),
-        }),
+        "open" => return Ok(Network::Open),
+        "none" => return Ok(Network::None),
+        "loopback" => return Ok(Network::Loopback),
+        _ => {}
     }
+    let words = || text.split(',').map(str::trim);
+    let is_port = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    if words().all(is_port) {
+        let port = |word: &str| word.parse::<u16>().ok().filter(|port| *port > 0);
+        let ports: Option<Vec<u16>> = words().map(port).collect();
+        return ports.map(Network::Ports).ok_or_else(|| misread(format!("unknown network {text:?}")));
+    }
+    if let Some(port) = words().find(|word| is_port(word)) {
+        return Err(misread(format!("{port:?} stands alone among hosts; a port is a part of its host")));
+    }
+    // A misspelt word would be taken for a host.
+    if let Some(word) = words().find(|word| !word.contains(['.', ':', '*']) && *word != "localhost") {
+        return Err(misread(format!("unknown network {word:?}")));
+    }
+    let host = |word: &str| {
+        word.parse::<Host>().map_err(|because| misread(format!("unknown host {word:?}: {because}")))
+    };
+    words().map(host).collect::<Result<_, _>>().map(Network::Hosts)
 }
 
 /// The words that make a network.
@@ -177,6 +206,7 @@ pub(crate) fn network_words(network: &Network) -> String {
         Network::None => "none".to_owned(),
         Network::Loopback => "loopback".to_owned(),
         Network::Ports(ports) => ports.iter().map(u16::to_string).collect::<Vec<_>>().join(","),
+        Network::Hosts(hosts) => hosts.iter().map(Host::to_string).collect::<Vec<_>>().join(","),
     }
 }
 
@@ -210,6 +240,12 @@ pub(crate) fn sandbox(
     }
     made.write.extend(wanted.write.iter().map(beneath_home));
     made.network = wanted.network.unwrap_or(&made.network).clone();
+    match made.network {
+        Network::Hosts(_) | Network::Loopback | Network::None => {
+            made.hidden.extend(RESOLVERS.map(PathBuf::from))
+        }
+        Network::Open | Network::Ports(_) => {}
+    }
     made.missing = wanted.missing;
     made.hidden.push(store.state_dir()?);
     made.hidden.extend(config::file().as_deref().and_then(Path::parent).map(Path::to_owned));
@@ -372,11 +408,13 @@ mod tests {
 
     #[test]
     fn networks_are_read_and_written() {
-        for text in ["open", "none", "loopback", "443", "443,53"] {
+        for text in ["open", "none", "loopback", "443", "443,53", "a.example", "*.b.example:443,[::1]:80"] {
             let read = network(text).unwrap_or_else(|_| panic!("{text}"));
             assert_eq!(network_words(&read), text);
         }
-        for text in ["", "all", "0", "70000", "443,", "-1"] {
+        for text in
+            ["", "all", "a b", "0", "70000", "443,", "-1", "443,a.example", "a.example,", "a.example:0"]
+        {
             assert!(network(text).is_err(), "{text}");
         }
     }

@@ -21,11 +21,21 @@ impl Watch<'_> {
             self.is_stopped = stopped;
             self.observer.stopped(stopped.then_some(StoppedBy::Signal));
         }
+        if asked.sighted {
+            self.sighted();
+        }
         if let Some(cause) = asked.stop {
             self.stop(Cause::Stopped(cause));
         }
         if asked.hurry {
             self.hurry();
+        }
+    }
+
+    /// Tells the owner what the sandbox noticed.
+    pub(crate) fn sighted(&mut self) {
+        if let Some(guard) = &self.run.guard {
+            self.observer.sighted(&guard.sightings());
         }
     }
 

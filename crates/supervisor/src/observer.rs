@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::sandbox::Sightings;
 use crate::{End, How, Sender, StartError, StopCause};
 
 /// The owner of a run. It is called on the thread that watches, so what it does delays the run's own clocks and
@@ -24,6 +25,12 @@ pub trait Observer {
     /// The child notified, as programs do under systemd.
     fn notified(&mut self, notification: Notification) {
         let _ = notification;
+    }
+
+    /// The sandbox noticed something for the first time, and this is all that it has noticed. It is told once more before the
+    /// end.
+    fn sighted(&mut self, sightings: &Sightings) {
+        let _ = sightings;
     }
 
     /// A person pressed a key at the run's terminal, and it was passed on. What a terminal sends by itself is no key.

@@ -13,7 +13,7 @@ use crate::containment::{Group, Held, Roots, Tree};
 use crate::notify::Notices;
 use crate::output::Outlets;
 use crate::process::Mark;
-use crate::sandbox::Walls;
+use crate::sandbox::{Guard, Walls};
 use crate::wake::Wake;
 use crate::watch::Watch;
 use crate::{Containment, End, Identity, Observer, Signals, Spec, StopCause, nursery};
@@ -39,6 +39,8 @@ pub struct Running {
     pub(crate) inherited_rss_bytes: u64,
     /// The walls around it, if it has a sandbox.
     pub(crate) walls: Option<Walls>,
+    /// Who watches them.
+    pub(crate) guard: Option<Guard>,
     /// The main process is reaped.
     pub(crate) reaped: bool,
     /// Nobody is left, or what is left has been reported.

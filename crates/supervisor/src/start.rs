@@ -17,7 +17,7 @@ use crate::image::Image;
 use crate::notify::Notices;
 use crate::output::{Outlets, prepare as keep_ready};
 use crate::process::{MARKER_VARIABLE, of};
-use crate::sandbox::{Namespaces, Plan, Walls};
+use crate::sandbox::{Guard, Namespaces, Plan, Walls};
 use crate::wake::Wake;
 use crate::{Climb, Running, Spec, StartError, format, nursery, reaping};
 
@@ -75,13 +75,13 @@ impl Prepared {
             unreachable!("BUG: it is taken only here, and the whole with it")
         };
         let birth = nursery::Birth::begin();
-        let (held, outlets, child) = match attempt(&spec, held, notices.as_ref()) {
+        let (held, outlets, child) = match attempt(&spec, held, notices.as_ref(), &wake) {
             Ok(started) => started,
             // The group was made and does not let the child in; the other rung always works.
             Err(Failure::Before(Step::Group, source)) => {
                 let why = format!("the control group does not take the child: {source}");
                 let held = hold(&spec.marker, &spec.limits, Some(why));
-                attempt(&spec, held, notices.as_ref()).map_err(|failure| failure.told(&spec))?
+                attempt(&spec, held, notices.as_ref(), &wake).map_err(|failure| failure.told(&spec))?
             }
             Err(failure) => return Err(failure.told(&spec)),
         };
@@ -98,6 +98,7 @@ struct Child {
     /// The memory that it had of us.
     inherited_rss_bytes: u64,
     walls: Option<Walls>,
+    guard: Option<Guard>,
 }
 
 /// What was made for the child.
@@ -112,7 +113,7 @@ struct Parts {
 
 fn running(spec: Spec, started: Instant, parts: Parts, child: Child) -> Result<Running, StartError> {
     let Parts { held, outlets, notices, wake, place, birth } = parts;
-    let Child { pid, pidfd, report, inherited_rss_bytes, walls } = child;
+    let Child { pid, pidfd, report, inherited_rss_bytes, walls, guard } = child;
     let id = pid.as_raw_nonzero().get() as u32;
     let known =
         of(id).and_then(|found| found.ok_or_else(|| io::Error::other("/proc does not show the child")));
@@ -133,6 +134,7 @@ fn running(spec: Spec, started: Instant, parts: Parts, child: Child) -> Result<R
                 report,
                 inherited_rss_bytes,
                 walls,
+                guard,
                 reaped: false,
                 settled: false,
                 place: Some(place),
@@ -212,8 +214,13 @@ impl Failure {
     }
 }
 
-fn attempt(spec: &Spec, held: Held, notices: Option<&Notices>) -> Result<(Held, Outlets, Child), Failure> {
-    match spawn(spec, &held, notices) {
+fn attempt(
+    spec: &Spec,
+    held: Held,
+    notices: Option<&Notices>,
+    wake: &Arc<Wake>,
+) -> Result<(Held, Outlets, Child), Failure> {
+    match spawn(spec, &held, notices, wake) {
         Ok((outlets, child)) => Ok((held, outlets, child)),
         Err(failure) => {
             held.discard();
@@ -222,9 +229,20 @@ fn attempt(spec: &Spec, held: Held, notices: Option<&Notices>) -> Result<(Held, 
     }
 }
 
-fn spawn(spec: &Spec, held: &Held, notices: Option<&Notices>) -> Result<(Outlets, Child), Failure> {
+fn spawn(
+    spec: &Spec,
+    held: &Held,
+    notices: Option<&Notices>,
+    wake: &Arc<Wake>,
+) -> Result<(Outlets, Child), Failure> {
     let ours = |what| move |source| Failure::Ours(what, source);
-    let image = Image::new(spec, changes(spec, notices)).map_err(Failure::Exec)?;
+    let plan = |namespaces| plan(spec, notices, namespaces, wake);
+    let image = |plan: Option<&Plan>| {
+        let own = plan.into_iter().flat_map(Plan::environment);
+        Image::new(spec, changes(spec, notices).into_iter().chain(own)).map_err(Failure::Exec)
+    };
+    let sandbox = plan(Namespaces::Tried)?;
+    let of_plan = image(sandbox.as_ref())?;
     let (outlets, ends) = Outlets::lay(spec).map_err(ours("lay the pipes of the child"))?;
     let at_group = |error| Failure::Before(Step::Group, error);
     let mut orders = Orders {
@@ -235,45 +253,51 @@ fn spawn(spec: &Spec, held: &Held, notices: Option<&Notices>) -> Result<(Outlets
         terminal: ends.terminal,
         kept: spec.descriptors.clone(),
         privileges: spec.privileges,
-        sandbox: plan(spec, notices, Namespaces::Tried)?,
+        sandbox,
     };
     let inherited_rss_bytes = inherited_rss_bytes();
-    let made = match before_exec::make(&image, &orders) {
+    let made = match before_exec::make(&of_plan, &orders) {
         // An old kernel or a sandbox knows no child that is made inside a group; it can go there by itself.
         Err(Stillborn::Unmade(_)) if orders.group.take().is_some() => {
             orders.doors.extend(held.main_door().map_err(at_group)?);
-            before_exec::make(&image, &orders)
+            before_exec::make(&of_plan, &orders)
         }
         made => made,
     };
     let mut born = made.and_then(|made| child(made, inherited_rss_bytes));
     // A host that gives no namespaces may give the other walls.
     if let Err(Stillborn::Before(Step::Namespaces, error)) = &born {
-        orders.sandbox = plan(spec, notices, Namespaces::Refused(&error.to_string()))?;
-        born = before_exec::make(&image, &orders).and_then(|made| child(made, inherited_rss_bytes));
+        orders.sandbox = plan(Namespaces::Refused(&error.to_string()))?;
+        born = before_exec::make(&image(orders.sandbox.as_ref())?, &orders)
+            .and_then(|made| child(made, inherited_rss_bytes));
     }
-    let walls = orders.sandbox.map(|plan| plan.walls);
-    Ok((outlets, Child { walls, ..born? }))
+    let (walls, guard) = orders.sandbox.map(Plan::into_guarded).unzip();
+    Ok((outlets, Child { walls, guard, ..born? }))
 }
 
 /// A child that has become the program, or is on its way.
 fn child(made: Made, inherited_rss_bytes: u64) -> Result<Child, Stillborn> {
     let Made { pid, pidfd, report } = made;
     match wait_for(&report) {
-        Some(Ok(())) => Ok(Child { pid, pidfd, report: None, inherited_rss_bytes, walls: None }),
+        Some(Ok(())) => Ok(Child { pid, pidfd, report: None, inherited_rss_bytes, walls: None, guard: None }),
         Some(Err(stillborn)) => {
             // It is about to end; nobody else takes it, because it is being born.
             reaping::bury(pid);
             Err(stillborn)
         }
-        None => Ok(Child { pid, pidfd, report: Some(report), inherited_rss_bytes, walls: None }),
+        None => Ok(Child { pid, pidfd, report: Some(report), inherited_rss_bytes, walls: None, guard: None }),
     }
 }
 
 /// The walls that the child puts up, if it has a sandbox.
-fn plan(spec: &Spec, notices: Option<&Notices>, namespaces: Namespaces<'_>) -> Result<Option<Plan>, Failure> {
+fn plan(
+    spec: &Spec,
+    notices: Option<&Notices>,
+    namespaces: Namespaces<'_>,
+    wake: &Arc<Wake>,
+) -> Result<Option<Plan>, Failure> {
     let reached = notices.and_then(Notices::path);
-    let plan = |sandbox| Plan::new(sandbox, &spec.cwd, reached, namespaces);
+    let plan = |sandbox| Plan::new(sandbox, &spec.cwd, reached, namespaces, Arc::clone(wake));
     spec.sandbox.as_ref().map(plan).transpose().map_err(Failure::Refused)
 }
 

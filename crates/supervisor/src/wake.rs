@@ -17,6 +17,8 @@ pub(crate) struct Wake {
     hurry: AtomicBool,
     /// The main process changed between stopped and going on.
     moved: AtomicU8,
+    /// The sandbox noticed something that the owner does not know.
+    sighted: AtomicBool,
 }
 
 const CAUSES: [StopCause; 12] = [
@@ -41,6 +43,7 @@ impl Wake {
             stop: AtomicU8::new(0),
             hurry: AtomicBool::new(false),
             moved: AtomicU8::new(0),
+            sighted: AtomicBool::new(false),
         })
     }
 
@@ -68,6 +71,12 @@ impl Wake {
         self.ring();
     }
 
+    /// The sandbox noticed something new.
+    pub(crate) fn sighted(&self) {
+        self.sighted.store(true, Ordering::Release);
+        self.ring();
+    }
+
     fn ring(&self) {
         // It fails only when the bell has been rung 2^64 times and nobody came, who is then awake anyway.
         rustix::io::write(&self.bell, &1u64.to_ne_bytes()).ok();
@@ -85,6 +94,7 @@ impl Wake {
                 0 => None,
                 stopped => Some(stopped == 2),
             },
+            sighted: self.sighted.swap(false, Ordering::AcqRel),
         }
     }
 }
@@ -95,4 +105,5 @@ pub(crate) struct Asked {
     pub(crate) stop: Option<StopCause>,
     pub(crate) hurry: bool,
     pub(crate) stopped: Option<bool>,
+    pub(crate) sighted: bool,
 }

@@ -278,6 +278,7 @@ impl<'a> Watch<'a> {
             output,
             usage,
         };
+        self.sighted();
         self.observer.ended(&end);
         self.drain();
         self.run.outlets.restore_terminals();

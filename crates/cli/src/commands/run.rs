@@ -104,7 +104,7 @@ pub(crate) struct RunArgs {
         conflicts_with = "allow_privileges"
     )]
     sandbox: Option<String>,
-    /// What it reaches over the network from its sandbox: open, none, loopback (one of its own), or TCP ports such as 443,53.
+    /// What it reaches over the network from its sandbox: open, none, loopback (its own), ports (443,53), hosts (*.github.com:443).
     #[arg(long, value_name = "NETWORK", requires = "sandbox", value_parser = Reading(sandboxing::network))]
     sandbox_network: Option<Network>,
     /// Let it write this in its sandbox, too. May be given several times.

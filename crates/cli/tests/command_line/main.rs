@@ -37,6 +37,7 @@ mod receiver;
 mod rights;
 mod runs;
 mod sandbox;
+mod sandbox_network;
 mod secrets;
 mod server;
 mod shared;

@@ -188,10 +188,14 @@ fn watch(
     let now = watching.now();
     watching.checking();
     let checked = check(order, &mut watching, signals, now);
+    let seen = watching.seen();
     let (summary, known, asked, last_words) = watching.finish();
     let mut ending = named(&end, &asked, &summary, &checked, &last_words);
     if let (Some(outside), Some(first)) = (outside, ending.reasons.first_mut()) {
         first.evidence.push(EvidenceRef::tool_result(outside.told()));
+    }
+    if let (Some(seen), Some(first)) = (seen, ending.reasons.first_mut()) {
+        first.evidence.push(EvidenceRef::tool_result(seen));
     }
     let mut data = known;
     data.merge(&of_end(&end));

@@ -1,7 +1,7 @@
-//! The walls of a sandbox, as they are recorded and told.
+//! The walls of a sandbox and what they noticed, as it is recorded and told.
 
-use callboard_kernel::{Facts, Value};
-use callboard_supervisor::sandbox::{Network, Sandbox, Wall, Walls};
+use callboard_kernel::{Facts, Moment, Value};
+use callboard_supervisor::sandbox::{HostSeen, Network, Outcome, Sandbox, Sightings, Wall, Walls};
 
 /// The walls that stood and those that did not, as they are recorded.
 pub(super) fn facts(profile: &str, sandbox: &Sandbox, walls: &Walls) -> Facts {
@@ -42,5 +42,96 @@ fn network(network: &Network) -> String {
             let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
             format!("ports {}", ports.join(","))
         }
+        Network::Hosts(hosts) => {
+            let hosts: Vec<String> = hosts.iter().map(ToString::to_string).collect();
+            format!("hosts {}", hosts.join(","))
+        }
     }
+}
+
+/// What a sandbox noticed.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// When the run was started, by the clock of the records.
+    began: Option<Moment>,
+    sightings: Sightings,
+    facts: Option<Facts>,
+}
+
+/// How many of a kind a sentence names.
+const NAMED: usize = 8;
+
+impl Seen {
+    /// Takes note of what was noticed so far; tells whether there is anything.
+    pub(super) fn note(&mut self, sightings: &Sightings, now: Moment) -> bool {
+        let Sightings { at, hosts, more_hosts } = sightings;
+        if hosts.is_empty() {
+            return false;
+        }
+        let micros = i64::try_from(at.as_micros()).unwrap_or(i64::MAX);
+        let began =
+            *self.began.get_or_insert_with(|| Moment::from_micros(now.as_micros().saturating_sub(micros)));
+        let listed = hosts.iter().map(|seen| {
+            let facts = Facts::none()
+                .with("host", seen.host.as_str())
+                .with("port", i64::from(seen.port))
+                .with("outcome", seen.outcome.name())
+                .with("count", whole(seen.count))
+                .with("first_at", began.plus(seen.first).to_string());
+            Value::Map(facts)
+        });
+        let mut facts = Facts::none().with("hosts", Value::List(listed.collect()));
+        if *more_hosts > 0 {
+            facts.set("more_hosts", whole(*more_hosts));
+        }
+        (self.sightings, self.facts) = (sightings.clone(), Some(facts));
+        true
+    }
+
+    /// It, as it is recorded.
+    pub(super) const fn facts(&self) -> Option<&Facts> {
+        self.facts.as_ref()
+    }
+
+    /// The same in a sentence.
+    pub(super) fn told(&self) -> Option<String> {
+        let Sightings { hosts, more_hosts, .. } = &self.sightings;
+        let of = |is_meant: fn(Outcome) -> bool| {
+            let meant: Vec<&HostSeen> = hosts.iter().filter(|seen| is_meant(seen.outcome)).collect();
+            let mut texts: Vec<String> = meant.iter().take(NAMED).map(|seen| host(seen)).collect();
+            if meant.len() > NAMED {
+                texts.push(format!("{} more", meant.len() - NAMED));
+            }
+            texts.join(", ")
+        };
+        let kinds = [
+            ("refused", of(Outcome::is_refused)),
+            ("reached", of(|outcome| outcome == Outcome::Allowed)),
+            ("not reached", of(|outcome| outcome == Outcome::Failed)),
+        ];
+        let mut texts: Vec<String> = kinds
+            .iter()
+            .filter(|(_, list)| !list.is_empty())
+            .map(|(kind, list)| format!("{kind} {list}"))
+            .collect();
+        if *more_hosts > 0 {
+            texts.push(format!("{more_hosts} requests for further hosts"));
+        }
+        (!texts.is_empty()).then(|| format!("sandbox network: {}", texts.join("; ")))
+    }
+}
+
+fn host(seen: &HostSeen) -> String {
+    let HostSeen { host, port, outcome, count, .. } = seen;
+    let why = match outcome {
+        Outcome::Allowed | Outcome::Failed => "",
+        Outcome::NotListed => " (not listed)",
+        Outcome::Inward => " (leads to an address that is not public)",
+    };
+    let times = if *count > 1 { format!(" {count} times") } else { String::new() };
+    format!("{host}:{port}{why}{times}")
+}
+
+fn whole(number: u64) -> Value {
+    Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
 }

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use callboard_agents::{Reader, Signal, Summary};
 use callboard_kernel::{EntityId, Facts, Moment, Order, Transition, Value};
 use callboard_ledger::Ticket;
+use callboard_supervisor::sandbox::Sightings;
 use callboard_supervisor::{
     Answer, Caught, Cause, End, How, Notification, Observer, Received, StartError, StopCause, StoppedBy,
     Stream, Wait, process,
@@ -22,6 +23,7 @@ use super::ending::Asked;
 use super::last_words::LastWords;
 use super::order::seconds;
 use super::recorder::Recorder;
+use super::walls::Seen;
 
 /// How soon it is written that the process is there. A command that ends before that costs one sync less.
 const BEGIN: Duration = Duration::from_millis(5);
@@ -84,6 +86,8 @@ pub(crate) struct Watching<'a, 'b> {
     pub(super) signalled: Option<String>,
     last_words: LastWords,
     conditions: Conditions,
+    /// What the sandbox noticed.
+    seen: Seen,
 }
 
 impl<'a, 'b> Watching<'a, 'b> {
@@ -123,6 +127,7 @@ impl<'a, 'b> Watching<'a, 'b> {
             signalled: None,
             last_words: LastWords::default(),
             conditions: Conditions::default(),
+            seen: Seen::default(),
         }
     }
 
@@ -145,6 +150,11 @@ impl<'a, 'b> Watching<'a, 'b> {
     /// Whose doing the end was.
     pub(crate) fn cause(&self, end: &End) -> Cause {
         self.cause.unwrap_or(end.cause)
+    }
+
+    /// What the sandbox noticed, in a sentence.
+    pub(crate) fn seen(&self) -> Option<String> {
+        self.seen.told()
     }
 
     /// The artifacts are looked at from here on.
@@ -224,6 +234,9 @@ impl<'a, 'b> Watching<'a, 'b> {
             facts.set("is_stopped", self.stopped.is_some());
             facts.set("stopped_since", text(self.stopped.map(|(_, since)| since.to_string())));
             facts.set("stopped_by", text(self.stopped.map(|(by, _)| stopped_by(by).to_owned())));
+        }
+        if let Some(seen) = self.seen.facts() {
+            facts.set("sandbox_seen", Value::Map(seen.clone()));
         }
         if let Some(stopping) = &self.stopping {
             facts.set("stopping", Value::Map(stopping.clone()));
@@ -305,6 +318,12 @@ impl Observer for Watching<'_, '_> {
             | Notification::Stopping
             | Notification::Extend(_)
             | Notification::Other(_) => {}
+        }
+    }
+
+    fn sighted(&mut self, sightings: &Sightings) {
+        if self.seen.note(sightings, self.recorder.now()) {
+            self.changed.get_or_insert_with(Instant::now);
         }
     }
 

@@ -118,7 +118,7 @@ fn network(network: &Network, refused: &mut BTreeMap<i64, Vec<SeccompRule>>) -> 
     match network {
         Network::Open => return Ok(()),
         // Its own loopback device is all there is; what reaches the host past it is refused.
-        Network::Loopback => sockets.push(rule([family(libc::AF_VSOCK)?])?),
+        Network::Loopback | Network::Hosts(_) => sockets.push(rule([family(libc::AF_VSOCK)?])?),
         Network::None => {
             let beyond = argument(0, SeccompCmpOp::Gt, libc::AF_UNIX as u64)?;
             sockets.push(rule([beyond])?);

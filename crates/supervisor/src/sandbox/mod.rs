@@ -6,10 +6,18 @@
 //! Deliberately absent: profiles and their names, which are the caller's.
 
 mod filter;
+mod guard;
+mod handover;
+mod hosts;
 mod mounts;
 mod paths;
 mod plan;
+mod proxy;
 mod rules;
+mod sightings;
 
+pub(crate) use guard::Guard;
+pub use hosts::Host;
 pub use plan::{Missing, Network, Sandbox, Wall, Walls};
 pub(crate) use plan::{Namespaces, Plan};
+pub use sightings::{HostSeen, Outcome, Sightings};

@@ -7,21 +7,27 @@
 use std::cell::RefCell;
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags};
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::process::DumpableBehavior;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
+use super::handover::{Giver, Purpose};
 use super::{Network, Sandbox, Wall, Walls, rules};
 use crate::StartError;
 
 /// Where programs put temporary files.
 const TEMPORARY: [&str; 2] = ["/tmp", "/dev/shm"];
+
+/// Where the proxy listens in a network namespace, in which nobody else listens yet.
+pub(super) const PROXY_PORT: u16 = 3128;
 
 /// The steps of the child.
 #[derive(Debug)]
@@ -58,6 +64,8 @@ enum Step {
     ReadOnly(CString),
     /// Starts the loopback device.
     Loopback,
+    /// Makes the socket of the proxy and hands it over.
+    Proxy,
     Kept(Kept),
 }
 
@@ -71,9 +79,16 @@ impl Mounts {
     ) -> Result<Self, StartError> {
         let mut steps = Steps::default();
         steps.begin(sandbox, cwd, reached)?;
-        if sandbox.network == Network::Loopback {
+        if sandbox.network.is_own() {
             steps.list.push(Step::Loopback);
-            walls.stands(Wall::Network, "network namespace");
+        }
+        match &sandbox.network {
+            Network::Hosts(_) => {
+                steps.list.push(Step::Proxy);
+                walls.stands(Wall::Network, "network namespace, proxy");
+            }
+            Network::Loopback => walls.stands(Wall::Network, "network namespace"),
+            Network::Open | Network::Ports(_) | Network::None => {}
         }
         if sandbox.private_tmp {
             steps.private_tmp()?;
@@ -87,23 +102,23 @@ impl Mounts {
         if !sandbox.protected.is_empty() {
             walls.stands(Wall::Protected, "mount namespace");
         }
-        let network = if sandbox.network == Network::Loopback { libc::CLONE_NEWNET } else { 0 };
+        let network = if sandbox.network.is_own() { libc::CLONE_NEWNET } else { 0 };
         let user = (!rustix::process::geteuid().is_root()).then(same_user);
         let user_flag = if user.is_some() { libc::CLONE_NEWUSER } else { 0 };
         Ok(Self { flags: libc::CLONE_NEWNS | network | user_flag, user, steps: steps.list })
     }
 
     /// Performs the steps; in the child. What is mounted for everybody to write is let through the rules.
-    pub(super) fn perform(&self, rules: Option<&OwnedFd>) -> Result<(), Errno> {
+    pub(super) fn perform(&self, rules: Option<&OwnedFd>, giver: &Giver) -> Result<(), Errno> {
         unshare(self.flags)?;
         if let Some(user) = &self.user {
             become_same_user(user)?;
         }
         rustix::mount::mount_change(c"/", MountPropagationFlags::REC | MountPropagationFlags::DOWNSTREAM)?;
-        self.steps.iter().try_for_each(|step| self.step(step, rules))
+        self.steps.iter().try_for_each(|step| self.step(step, rules, giver))
     }
 
-    fn step(&self, step: &Step, rules: Option<&OwnedFd>) -> Result<(), Errno> {
+    fn step(&self, step: &Step, rules: Option<&OwnedFd>, giver: &Giver) -> Result<(), Errno> {
         let tmpfs = |path: &CString, mode| {
             let flags = MountFlags::NOSUID | MountFlags::NODEV;
             rustix::mount::mount(c"tmpfs", path.as_c_str(), c"tmpfs", flags, mode)
@@ -139,6 +154,7 @@ impl Mounts {
             }
             Step::ReadOnly(path) => read_only(path),
             Step::Loopback => start_loopback(),
+            Step::Proxy => giver.give(Purpose::Proxy, listen()?.as_fd()),
         }
     }
 }
@@ -150,6 +166,10 @@ pub(super) fn missing(sandbox: &Sandbox, why: &str, walls: &mut Walls) {
         (Wall::Protected, !sandbox.protected.is_empty()),
         (Wall::Network, sandbox.network == Network::Loopback),
     ];
+    if let Network::Hosts(_) = sandbox.network {
+        let instead = "Landlock lets it reach the port of the proxy, and that port of every other host";
+        walls.lacks(Wall::Network, format!("this host gives no namespaces: {why}; {instead}"));
+    }
     for (wall, _) in needed.into_iter().filter(|(_, is_needed)| *is_needed) {
         walls.lacks(wall, format!("this host gives no namespaces: {why}"));
     }
@@ -359,15 +379,20 @@ fn read_only(path: &CString) -> Result<(), Errno> {
     if changed == -1 { Err(last()) } else { Ok(()) }
 }
 
+/// A socket that listens for the proxy.
+fn listen() -> Result<OwnedFd, Errno> {
+    let socket =
+        rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    rustix::net::bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, PROXY_PORT))?;
+    rustix::net::listen(&socket, 128)?;
+    Ok(socket)
+}
+
 /// Starts the loopback device of a new network namespace.
 #[expect(unsafe_code, reason = "there is no safe function for this request")]
 fn start_loopback() -> Result<(), Errno> {
-    let socket = rustix::net::socket_with(
-        rustix::net::AddressFamily::INET,
-        rustix::net::SocketType::DGRAM,
-        rustix::net::SocketFlags::CLOEXEC,
-        None,
-    )?;
+    let socket =
+        rustix::net::socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
     // SAFETY: all zeros is a value of the structure; the request reads it and nothing else.
     let started = unsafe {
         let mut request: libc::ifreq = std::mem::zeroed();

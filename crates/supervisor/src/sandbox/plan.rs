@@ -1,11 +1,17 @@
 //! What a command may reach, the walls that keep it from the rest, and the plan to put them up.
 
+use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use super::guard::{Guard, Listening};
+use super::handover::Giver;
+use super::hosts::Host;
 use super::mounts::Mounts;
 use super::{filter, mounts, paths, rules};
 use crate::StartError;
+use crate::wake::Wake;
 
 /// What a command may reach.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,10 +37,30 @@ pub enum Network {
     Open,
     /// TCP connections to these ports, wherever they are; it listens on none. With port 53 among them UDP passes, too.
     Ports(Vec<u16>),
+    /// These hosts, through a proxy that resolves their names; and itself: a loopback device of its own.
+    Hosts(Vec<Host>),
     /// Nothing but itself: a loopback device of its own.
     Loopback,
     /// Nothing: no socket but those in the file system.
     None,
+}
+
+impl Network {
+    /// Is it a network namespace of its own?
+    pub(super) const fn is_own(&self) -> bool {
+        match self {
+            Self::Hosts(_) | Self::Loopback => true,
+            Self::Open | Self::Ports(_) | Self::None => false,
+        }
+    }
+
+    /// The hosts that are reached through a proxy.
+    fn hosts(&self) -> Option<&[Host]> {
+        match self {
+            Self::Hosts(hosts) => Some(hosts),
+            Self::Open | Self::Ports(_) | Self::Loopback | Self::None => None,
+        }
+    }
 }
 
 /// What happens if a wall cannot stand.
@@ -114,6 +140,11 @@ pub(crate) struct Plan {
     mounts: Option<Mounts>,
     rules: Option<OwnedFd>,
     filters: Vec<seccompiler::BpfProgram>,
+    /// Where the child hands over what its guard needs.
+    giver: Giver,
+    guard: Guard,
+    /// The proxy, as the environment of the command names it.
+    proxy: Vec<(&'static str, String)>,
 }
 
 /// Whether namespaces are tried.
@@ -131,9 +162,10 @@ impl Plan {
         cwd: &Path,
         reached: Option<&Path>,
         namespaces: Namespaces<'_>,
+        wake: Arc<Wake>,
     ) -> Result<Self, StartError> {
         let mut walls = Walls::default();
-        let sandbox = paths::resolved(sandbox, cwd, &mut walls);
+        let mut sandbox = paths::resolved(sandbox, cwd, &mut walls);
         let without = match namespaces {
             Namespaces::Tried => None,
             Namespaces::Refused(why) => Some(why),
@@ -145,11 +177,22 @@ impl Plan {
                 None
             }
         };
+        let listening = if mounts.is_some() { Listening::Inside } else { Listening::Outside };
+        let proxied = sandbox.network.hosts().map(|hosts| (hosts, listening));
+        let (guard, giver, port) = Guard::begin(proxied, wake)
+            .map_err(|source| StartError::Setup { what: "watch the sandbox", source })?;
+        let proxy = port.map(|port| environment(port, &sandbox.network)).unwrap_or_default();
+        if let Some(port) = port.filter(|_| listening == Listening::Outside) {
+            // Of the host nothing else is reached, and other hosts at this port, which is told.
+            sandbox.network = Network::Ports(vec![port]);
+        }
         let rules = rules::of(&sandbox, mounts.is_some(), &mut walls)?;
         let filters = filter::of(&sandbox, rules.is_some(), &mut walls)?;
         walls.stands(Wall::Privileges, "no_new_privs, capabilities");
+        let lost: Vec<Wall> = walls.missing.iter().map(|(wall, _)| *wall).collect();
+        walls.standing.retain(|(wall, _)| *wall != Wall::Network || !lost.contains(wall));
         walls.standing.sort();
-        let plan = Self { walls, mounts, rules, filters };
+        let plan = Self { walls, mounts, rules, filters, giver, guard, proxy };
         match (sandbox.missing, plan.walls.missing.first()) {
             (Missing::Refuse, Some((wall, why))) => {
                 Err(StartError::Sandbox { wall: wall.name(), why: why.clone() })
@@ -160,7 +203,17 @@ impl Plan {
 
     /// Puts up the walls that are made of mounts; in the child, before it enters its directory.
     pub(crate) fn divide(&self) -> Result<(), rustix::io::Errno> {
-        self.mounts.as_ref().map_or(Ok(()), |mounts| mounts.perform(self.rules.as_ref()))
+        self.mounts.as_ref().map_or(Ok(()), |mounts| mounts.perform(self.rules.as_ref(), &self.giver))
+    }
+
+    /// What the environment of the command has for the sandbox.
+    pub(crate) fn environment(&self) -> impl Iterator<Item = (OsString, Option<OsString>)> {
+        self.proxy.iter().map(|(name, value)| ((*name).into(), Some(value.into())))
+    }
+
+    /// What is left when there is a child: the walls, and who watches them.
+    pub(crate) fn into_guarded(self) -> (Walls, Guard) {
+        (self.walls, self.guard)
     }
 
     /// Puts up the rest; in the child, as the last thing before it becomes the program.
@@ -174,4 +227,19 @@ impl Plan {
             .iter()
             .try_for_each(|filter| seccompiler::apply_filter(filter).map_err(|_| rustix::io::Errno::INVAL))
     }
+}
+
+/// The variables by which programs know their proxy. What names the command's own loopback device goes past it, unless that
+/// name is listed: then it is this machine that is meant.
+fn environment(port: u16, network: &Network) -> Vec<(&'static str, String)> {
+    const PROXY: [&str; 6] =
+        ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
+    let is_here_listed = network.hosts().unwrap_or_default().iter().any(Host::is_here);
+    let past = if is_here_listed { "" } else { "localhost,127.0.0.1,::1" };
+    let proxy = format!("http://127.0.0.1:{port}");
+    let mut variables: Vec<_> = PROXY.map(|name| (name, proxy.clone())).into();
+    variables.extend(["NO_PROXY", "no_proxy"].map(|name| (name, past.to_owned())));
+    // Node looks at the others only if it is told to.
+    variables.push(("NODE_USE_ENV_PROXY", "1".to_owned()));
+    variables
 }
