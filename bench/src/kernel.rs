@@ -9,8 +9,8 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use callboard_kernel::{
-    Actor, Command, Context, Decision, EntityId, Event, EvidenceRef, Moment, Order, RefusalCode, State,
-    StateReason, Transition, apply, decide,
+    Actor, Command, Context, Decision, Entity, EntityId, Event, EvidenceRef, Moment, Order, RefusalCode,
+    State, StateReason, Transition, apply, decide,
 };
 use callboard_lifecycle::session::SessionState;
 use callboard_lifecycle::{ActorClass, ReasonCode, reason};
@@ -57,20 +57,20 @@ fn sides(stage: &Stage) -> [Side<'_>; 7] {
     [
         Side::whole("command built for each decision", MOVES, move || {
             let stage = black_box(stage);
-            let mut state = stage.pending;
+            let mut state = stage.pending.clone();
             stage.step(&mut state, stage.started());
             stage.step(&mut state, stage.completed());
             black_box(&state);
         }),
         Side::whole("the same, reason code looked up by name each time", MOVES, move || {
             let stage = black_box(stage);
-            let mut state = stage.pending;
+            let mut state = stage.pending.clone();
             stage.step(&mut state, stage.started_for(found(black_box(STARTED))));
             stage.step(&mut state, stage.completed_for(found(black_box(COMPLETED))));
             black_box(&state);
         }),
         Side::whole("command made beforehand, cloned for each decision", MOVES, move || {
-            let mut state = stage.pending;
+            let mut state = stage.pending.clone();
             stage.step(&mut state, black_box(&started).clone());
             stage.step(&mut state, black_box(&completed).clone());
             black_box(&state);
@@ -113,7 +113,7 @@ fn compare([fresh, _, _, moved, _, table, statig]: &[Series; 7]) {
 
 /// Everything the decisions of the benchmark are made from.
 struct Stage {
-    pending: State,
+    pending: Entity,
     actor: Actor,
     now: Moment,
     started: ReasonCode,
@@ -124,7 +124,11 @@ impl Stage {
     fn new() -> Result<Self, Box<dyn Error>> {
         let id: EntityId = "ses_01k7c3h2f4x8w6t5r3q1n0m9bz".parse()?;
         Ok(Self {
-            pending: State { id, version: 1, lifecycle: Some(SessionState::Pending.into()) },
+            pending: Entity::known_by(State {
+                id,
+                version: 1,
+                lifecycle: Some(SessionState::Pending.into()),
+            }),
             actor: Actor::new(ActorClass::Supervisor, "host-a/4711"),
             now: Moment::from_micros(1_794_770_358_000_000),
             started: reason(STARTED)?,
@@ -156,17 +160,17 @@ impl Stage {
     }
 
     fn command(&self, transition: Transition) -> Command {
-        Command::new(self.pending.id, Order::Transition(transition))
+        Command::new(self.pending.state.id, Order::Transition(transition))
     }
 
     /// One whole decision; the event is dropped at the end, as after it was written.
-    fn step(&self, state: &mut State, command: Command) {
+    fn step(&self, state: &mut Entity, command: Command) {
         black_box(self.decide(state, command));
     }
 
-    fn decide(&self, state: &mut State, command: Command) -> Event {
+    fn decide(&self, state: &mut Entity, command: Command) -> Event {
         match decide(state, command, &self.context()) {
-            Ok(Decision::Record(event)) if apply(state, &event).is_ok() => event,
+            Ok(Decision::Record(event)) if apply(&mut state.state, &event).is_ok() => event,
             other => panic!("BUG: the benchmark's own command was not recorded: {other:?}"),
         }
     }
@@ -177,7 +181,7 @@ impl Stage {
             (0..BATCH).map(|_| (self.started(), self.completed())).collect();
         let start = Instant::now();
         for (started, completed) in commands {
-            let mut state = black_box(self).pending;
+            let mut state = black_box(self).pending.clone();
             self.step(&mut state, started);
             self.step(&mut state, completed);
             black_box(&state);
@@ -187,10 +191,10 @@ impl Stage {
 
     /// Makes sure that each side does what its row of the table says, before anything is measured.
     fn rehearse(&self) -> Result<(), Box<dyn Error>> {
-        let mut state = self.pending;
+        let mut state = self.pending.clone();
         self.step(&mut state, self.started());
         self.step(&mut state, self.completed());
-        if (state.version, state.lifecycle) != (3, Some(SessionState::Completed.into())) {
+        if (state.state.version, state.state.lifecycle) != (3, Some(SessionState::Completed.into())) {
             return Err(format!("the session stands at {state:?} instead of completed").into());
         }
         let refused =
@@ -234,8 +238,8 @@ impl Taken {
 }
 
 fn print_heap(stage: &Stage) {
-    let mut state = stage.pending;
-    let moved = |name, state: &mut State, command: Command| {
+    let mut state = stage.pending.clone();
+    let moved = |name, state: &mut Entity, command: Command| {
         let ((), brought) = count::heap_of({
             let twin = command.clone();
             || drop(twin)
@@ -244,7 +248,7 @@ fn print_heap(stage: &Stage) {
     };
     let mut rows = vec![moved("pending -> running, command moved in", &mut state, stage.started())];
     rows.push(moved("running -> completed, command moved in", &mut state, stage.completed()));
-    state = stage.pending;
+    state = stage.pending.clone();
     rows.push(taken("pending -> running, command built", 0, || stage.decide(&mut state, stage.started())));
     rows.push(taken("running -> completed, command built", 0, || {
         stage.decide(&mut state, stage.completed())

@@ -5,9 +5,7 @@
 
 use std::collections::HashMap;
 
-use callboard_kernel::{
-    Context, Decision, Entity, EntityId, Event, Moment, Refusal, RefusalCode, State, apply, decide,
-};
+use callboard_kernel::{Context, Decision, Entity, EntityId, Event, Moment, Refusal, RefusalCode, decide};
 use callboard_ledger::{AppendError, Receipt, Request};
 use uuid::Uuid;
 
@@ -28,7 +26,7 @@ pub(crate) struct Sequence {
 /// What is believed of one entity.
 pub(crate) struct Believed {
     /// Where it stands once everything that was sent is answered.
-    state: State,
+    decided: Entity,
     keys: HashMap<String, Event>,
     keyed: Vec<Request>,
     /// What the answers so far say.
@@ -51,7 +49,7 @@ impl Sequence {
                 let bits = u128::from(number) << 8 | u128::from(at) | 1 << 100;
                 let id = EntityId::new(wild.kind(&mut dice), Uuid::from_u128(bits));
                 Believed {
-                    state: State::unborn(id),
+                    decided: Entity::unborn(id),
                     keys: HashMap::new(),
                     keyed: Vec::new(),
                     entity: Entity::unborn(id),
@@ -70,7 +68,7 @@ impl Sequence {
         let request = if !believed.keyed.is_empty() && self.dice.roll(8) == 0 {
             self.dice.pick(&believed.keyed).clone()
         } else {
-            wild.request(&mut self.dice, &believed.state)
+            wild.request(&mut self.dice, &believed.decided.state)
         };
         Expected { entity: at, decision: believed.decide(&request), request }
     }
@@ -81,12 +79,12 @@ impl Believed {
         let mut context = Context::new(&request.actor, request.now);
         context.cause = request.cause.as_deref();
         context.earlier = request.command.key.as_ref().and_then(|key| self.keys.get(key));
-        let decision = decide(&self.state, request.command.clone().recordable(), &context);
+        let decision = decide(&self.decided, request.command.clone().recordable(), &context);
         if request.command.key.is_some() {
             self.keyed.push(request.clone());
         }
         if let Ok(Decision::Record(event)) = &decision {
-            if let Err(misfit) = apply(&mut self.state, event) {
+            if let Err(misfit) = self.decided.apply(event) {
                 unreachable!("BUG: decided and does not apply: {misfit}")
             }
             if let Some(key) = &event.key {

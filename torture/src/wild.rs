@@ -5,12 +5,12 @@
 
 use callboard_kernel::{
     Actor, Command, Confidence, Create, EvidenceRef, Facts, Moment, Observe, Order, State, StateReason,
-    Transition, Value,
+    SupervisorSeen, Transition, Value,
 };
 use callboard_ledger::Request;
 use callboard_lifecycle::{
-    ActorClass, Evidence, Kind, Lifecycle, MACHINES, Machine, REASONS, ReasonCode, Row, Trigger, Words,
-    reason,
+    ActorClass, Evidence, Guard, Kind, Lifecycle, MACHINES, Machine, REASONS, ReasonCode, Row, Trigger,
+    Words, reason,
 };
 
 use crate::dice::Dice;
@@ -69,6 +69,11 @@ impl Wild {
         if dice.roll(10) == 0 {
             command.if_version = Some(state.version.saturating_sub(dice.roll(2)));
         }
+        command.testimony.supervisor = match dice.roll(10) {
+            0 => None,
+            1 => Some(SupervisorSeen::Alive { pid: 7 }),
+            _ => Some(SupervisorSeen::Absent),
+        };
         Request {
             command,
             actor: Actor::new(class, *dice.pick(TEXTS)),
@@ -170,6 +175,9 @@ impl Choices {
             if dice.roll(20) > 0 {
                 data.set(*fact, some_value(dice));
             }
+        }
+        if way.is_some_and(|way| way.row.guards.contains(&Guard::RetriesLeft)) {
+            data.set("retries", 1 + dice.roll(4) as i64);
         }
         let reasons = if dice.roll(16) == 0 { vec![] } else { self.some_reasons(dice, way) };
         let to = (trigger.is_none() || dice.roll(6) > 0).then_some(to);

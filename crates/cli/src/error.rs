@@ -159,14 +159,6 @@ pub(crate) enum Error {
         /// What shows that it was.
         shown_by: String,
     },
-    /// A run that is to be ended by hand while its supervisor lives.
-    #[error("{id} is not ended by hand")]
-    Supervised {
-        /// The run.
-        id: EntityId,
-        /// The pid of its supervisor.
-        pid: u32,
-    },
     /// Nothing under an id.
     #[error("there is nothing called {0}")]
     NoEntity(String),
@@ -250,11 +242,9 @@ impl Error {
             | Self::Contract(_)
             | Self::Settings(_)
             | Self::Serve(ServeError::Remote(_) | ServeError::Traces(_)) => Exit::USAGE,
-            Self::Refused(_)
-            | Self::NeedsPerson { .. }
-            | Self::Supervised { .. }
-            | Self::InSandbox(_)
-            | Self::ChangedWords(..) => Exit::REFUSED,
+            Self::Refused(_) | Self::NeedsPerson { .. } | Self::InSandbox(_) | Self::ChangedWords(..) => {
+                Exit::REFUSED
+            }
             Self::NoStore(_)
             | Self::NoEntity(_)
             | Self::NotYet { .. }
@@ -322,12 +312,6 @@ impl Error {
                 return (
                     format!("this is called from inside {run}, as {shown_by} shows"),
                     "let a person do it outside of the run: docs/security.md".to_owned(),
-                );
-            }
-            Self::Supervised { id, pid } => {
-                return (
-                    format!("its supervisor (pid {pid}) is alive and records its end"),
-                    format!("callboard stop {id}"),
                 );
             }
             Self::Open(_, cause) => return (told(cause), advice::on_opening(cause).to_owned()),

@@ -91,6 +91,9 @@ pub(crate) fn detail(record: &Record, depth: Depth) -> Vec<Said> {
         lines.push(Said::plain(2, unread));
         return lines;
     };
+    lines.extend(
+        event.guards.guards().map(|guard| Said::plain(2, format!("when {guard}: {}", guard.meaning()))),
+    );
     lines.extend(event.reasons.iter().flat_map(reason));
     if depth == Depth::Reasons {
         return lines;

@@ -47,6 +47,6 @@ pub use restored::{MarkError, mark_as_restored};
 pub use run::{Clock, Desk, Ended, Order as RunOrder, RecordError, RunError, Unrecorded, agree, perform};
 pub use seen::{Seen, read_again};
 pub use sight::{Look, ProcessTable, Sight};
-pub use stop::{Asked, StopFor, StopWish, ask_to_stop, living_supervisor, wish_to_stop};
+pub use stop::{Asked, StopFor, StopWish, ask_to_stop, supervisor_seen, wish_to_stop};
 pub use sweep::{Sweep, Swept, YOUNG, discard, sign};
 pub use view::{Artifacts, Exit, Rest, Timeout, View, evaluate, evaluate_as, exit_code};

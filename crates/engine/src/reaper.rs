@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use callboard_kernel::health::{ProcessIdentity, Vantage};
 use callboard_kernel::{
-    Actor, Command, EntityId, EvidenceRef, Facts, Moment, Order, RefusalCode, StateReason, Transition, Value,
+    Actor, Command, EntityId, EvidenceRef, Facts, Moment, Order, RefusalCode, StateReason, SupervisorSeen,
+    Transition, Value,
 };
 use callboard_ledger::{AppendError, Fault, Ledger, ReadError, Request, Slice, Stored};
 use callboard_lifecycle::session::{SessionState, SessionTrigger};
@@ -326,6 +327,8 @@ impl Reaper<'_> {
         transition.data.merge(&promised.facts());
         let mut command = Command::new(view.id, Order::Transition(transition));
         command.if_version = Some(view.version);
+        // `finding` has seen that nobody is there who would record the end.
+        command.testimony.supervisor = Some(SupervisorSeen::Absent);
         let actor = Actor::new(ActorClass::System, format!("reaper@{}", self.table.here().host));
         Request { command, actor, now: self.now, cause: None }
     }

@@ -7,7 +7,9 @@
 use std::io::ErrorKind;
 
 use callboard_kernel::health::{Liveness, ProcessIdentity};
-use callboard_kernel::{Actor, Command, EvidenceRef, Facts, Moment, Observe, Order, StateReason, Value};
+use callboard_kernel::{
+    Actor, Command, EvidenceRef, Facts, Moment, Observe, Order, StateReason, SupervisorSeen, Value,
+};
 use callboard_ledger::{AppendError, Ledger, Receipt, Request, Stored};
 use callboard_lifecycle::{Health, ReasonCode};
 use callboard_supervisor::process::{self, Sent, Sighting};
@@ -107,9 +109,15 @@ pub fn wish_to_stop(
     Ok((receipt, wake(stored, ledger.is_shared())))
 }
 
+/// What the process table and the lease say of the supervisor of a run, for the guard of its end by hand.
+pub fn supervisor_seen(stored: &Stored, sight: &Sight<'_>) -> SupervisorSeen {
+    living_supervisor(stored, sight)
+        .map_or(SupervisorSeen::Absent, |supervisor| SupervisorSeen::Alive { pid: supervisor.pid })
+}
+
 /// The supervisor of a run, if it is there to write the run's end. Then nobody else may: a run that is called ended while its
 /// command goes on is a false word. What another host keeps a lease on is there.
-pub fn living_supervisor(stored: &Stored, sight: &Sight<'_>) -> Option<ProcessIdentity> {
+fn living_supervisor(stored: &Stored, sight: &Sight<'_>) -> Option<ProcessIdentity> {
     let supervisor = keeper(&stored.entity.facts).filter(|_| stored.entity.ended_at.is_none())?;
     match Case::of(stored).look(sight).liveness {
         Liveness::Alive => return Some(supervisor),

@@ -6,6 +6,7 @@
 use callboard_lifecycle::{Lifecycle, Trigger};
 
 use crate::facts::Facts;
+use crate::guard::Testimony;
 use crate::id::EntityId;
 use crate::reason::StateReason;
 
@@ -20,6 +21,8 @@ pub struct Command {
     pub if_version: Option<u64>,
     /// What is asked for.
     pub order: Order,
+    /// What the sender saw, for the guards of the row to ask.
+    pub testimony: Testimony,
 }
 
 /// What is asked for.
@@ -69,7 +72,7 @@ pub struct Observe {
 impl Command {
     /// A command without key and condition.
     pub const fn new(entity: EntityId, order: Order) -> Self {
-        Self { entity, key: None, if_version: None, order }
+        Self { entity, key: None, if_version: None, order, testimony: Testimony { supervisor: None } }
     }
 }
 

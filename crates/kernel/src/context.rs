@@ -21,12 +21,25 @@ pub struct Context<'a> {
     pub earlier: Option<&'a Event>,
     /// What led to the command.
     pub cause: Option<&'a str>,
+    /// Whether the guards of a row are asked.
+    pub guarding: Guarding,
+}
+
+/// Whether the guards of a row are asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Guarding {
+    /// Each of them must hold.
+    #[default]
+    Asked,
+    /// A record is decided anew: they were asked when it was written, and whoever reads it says which of them can be
+    /// asked again.
+    Recorded,
 }
 
 impl<'a> Context<'a> {
     /// The context of a fresh command under the default policy.
     pub const fn new(actor: &'a Actor, now: Moment) -> Self {
-        Self { actor, now, policy: Policy::DEFAULT, earlier: None, cause: None }
+        Self { actor, now, policy: Policy::DEFAULT, earlier: None, cause: None, guarding: Guarding::Asked }
     }
 }
 

@@ -35,8 +35,13 @@ pub struct Entity {
 impl Entity {
     /// An entity that does not exist yet.
     pub const fn unborn(id: crate::EntityId) -> Self {
+        Self::known_by(State::unborn(id))
+    }
+
+    /// An entity of which nothing is known but where it stands.
+    pub const fn known_by(state: State) -> Self {
         Self {
-            state: State::unborn(id),
+            state,
             created_at: None,
             started_at: None,
             entered_at: None,
@@ -100,7 +105,7 @@ mod tests {
         let actor = Actor::new(ActorClass::Supervisor, "host/1");
         let context = Context::new(&actor, Moment::from_micros(second * 1_000_000));
         let command = Command::new(entity.state.id, order);
-        match decide(&entity.state, command, &context).unwrap() {
+        match decide(entity, command, &context).unwrap() {
             Decision::Record(event) => entity.apply(&event).unwrap(),
             Decision::Repeat { .. } => unreachable!("no key was given"),
         }
@@ -138,8 +143,7 @@ mod tests {
             let actor = Actor::new(class, "somebody");
             let now = Moment::from_micros(if class == ActorClass::Agent { 3 } else { 2 } * 1_000_000);
             let order = Order::Observe(crate::Observe { reasons: vec![], data: Facts::none() });
-            let decision =
-                decide(&entity.state, Command::new(id, order), &Context::new(&actor, now)).unwrap();
+            let decision = decide(&entity, Command::new(id, order), &Context::new(&actor, now)).unwrap();
             let Decision::Record(event) = decision else { unreachable!("no key was given") };
             entity.apply(&event).unwrap();
             assert_eq!(entity.last_activity_at, Some(Moment::from_micros(expected * 1_000_000)), "{class}");
@@ -172,6 +176,7 @@ mod tests {
             cause: None,
             key: None,
             data: Facts::none(),
+            guards: callboard_lifecycle::GuardSet::NONE,
         };
         assert!(matches!(copy.apply(&event), Err(Misfit::Version { has: 1, makes: 3, .. })));
         assert!(matches!(entity.apply(&event), Err(Misfit::Edge { version: 3, .. })));

@@ -3,7 +3,7 @@
 //! Invariant: an event says everything a replay needs; the ledger adds only its place in the log and its hash.
 //! Deliberately absent: sequence numbers and hashes, which are the ledger's.
 
-use callboard_lifecycle::{Lifecycle, Trigger, words};
+use callboard_lifecycle::{GuardSet, Lifecycle, Trigger, words};
 use serde::{Serialize, Serializer};
 
 use crate::actor::Actor;
@@ -65,6 +65,8 @@ pub struct Event {
     pub key: Option<String>,
     /// What else was recorded.
     pub data: Facts,
+    /// The guards that held.
+    pub guards: GuardSet,
 }
 
 /// An entity by kind and id, as records show it.
@@ -85,7 +87,7 @@ impl From<EntityId> for EntityRef {
 impl Serialize for Event {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;
-        let mut fields = to.serialize_struct("Event", 13)?;
+        let mut fields = to.serialize_struct("Event", if self.guards.is_empty() { 13 } else { 14 })?;
         fields.serialize_field("at", &self.at)?;
         fields.serialize_field("entity", &EntityRef::from(self.entity))?;
         fields.serialize_field("version", &self.version)?;
@@ -99,6 +101,9 @@ impl Serialize for Event {
         fields.serialize_field("cause", &self.cause)?;
         fields.serialize_field("key", &self.key)?;
         fields.serialize_field("data", &self.data)?;
+        if !self.guards.is_empty() {
+            fields.serialize_field("guards", &self.guards)?;
+        }
         fields.end()
     }
 }

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use callboard_lifecycle::{Lifecycle, words};
+use callboard_lifecycle::{Guard, Lifecycle, words};
 use serde::Serialize;
 
 use crate::event::EntityRef;
@@ -37,6 +37,10 @@ words! {
         ReasonFlawed = "reason_flawed",
         /// The move needs evidence of a certain kind.
         EvidenceRequired = "evidence_required",
+        /// A guard of the row does not hold.
+        GuardFailed = "guard_failed",
+        /// A guard of the row was not answered.
+        GuardUnanswered = "guard_unanswered",
         /// The state requires facts that were not given.
         FactRequired = "fact_required",
         /// The entity has another version.
@@ -63,6 +67,9 @@ pub struct Refusal {
     pub to: Option<Lifecycle>,
     /// The states that can be reached from here.
     pub allowed: Vec<&'static str>,
+    /// The guard that stands in the way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guard: Option<Guard>,
     /// What to do next.
     pub help: String,
 }

@@ -6,11 +6,12 @@
 use std::collections::HashMap;
 
 use callboard_kernel::{
-    Actor, Command, Context, Create, Decision, EntityId, Event, EvidenceRef, Facts, Moment, Observe, Order,
-    State, StateReason, Transition, apply, decide,
+    Actor, Command, Context, Create, Decision, Entity, EntityId, Event, EvidenceRef, Facts, Moment, Observe,
+    Order, State, StateReason, SupervisorSeen, Testimony, Transition, Value, decide,
 };
 use callboard_lifecycle::{
-    ActorClass, Evidence, Lifecycle, MACHINES, Machine, REASONS, ReasonDef, Row, Trigger, Words, reason,
+    ActorClass, Evidence, Guard, Lifecycle, MACHINES, Machine, REASONS, ReasonDef, Row, Trigger, Words,
+    reason,
 };
 
 const STEPS: u32 = 100_000;
@@ -38,10 +39,27 @@ struct Belief {
     version: u64,
     state: Option<&'static str>,
     keys: HashMap<String, Event>,
+    /// How often it was tried again.
+    retries: i64,
+}
+
+impl Belief {
+    fn learn(&mut self, event: &Event) {
+        self.version += 1;
+        self.state = Some(event.to.name());
+        if let Some(Value::Int(retries)) = event.data.get("retries") {
+            self.retries = *retries;
+        }
+    }
 }
 
 /// Would the plainest reading of the table let this through?
-fn allowed(machine: &Machine, belief: &Belief, order: &Order, actor: ActorClass) -> Option<&'static str> {
+fn allowed(
+    machine: &Machine,
+    belief: &Belief,
+    (order, testimony): (&Order, &Testimony),
+    actor: ActorClass,
+) -> Option<&'static str> {
     match order {
         Order::Create(create) => {
             let begins = machine.start.iter().any(|state| machine.state_name(state) == create.at.name());
@@ -76,9 +94,20 @@ fn allowed(machine: &Machine, belief: &Belief, order: &Order, actor: ActorClass)
                         .is_some_and(|reason| explains(machine, row, reason.code.def()))
                     && (row.evidence.is_empty() || has_evidence(row, &transition.reasons))
             };
+            let holds =
+                |row: &&Row| row.guards.iter().all(|guard| holds(*guard, belief, transition, testimony));
             let facts =
                 machine.required_facts(machine.state(target)?).iter().all(|fact| transition.data.has(fact));
-            (facts && rows().any(|row| fits(&row))).then_some(target)
+            (facts && rows().find(fits).is_some_and(|row| holds(&row))).then_some(target)
+        }
+    }
+}
+
+fn holds(guard: Guard, belief: &Belief, transition: &Transition, testimony: &Testimony) -> bool {
+    match guard {
+        Guard::NoLivingSupervisor => testimony.supervisor == Some(SupervisorSeen::Absent),
+        Guard::RetriesLeft => {
+            belief.retries < 3 && transition.data.get("retries") == Some(&Value::Int(belief.retries + 1))
         }
     }
 }
@@ -165,9 +194,21 @@ fn some_order(dice: &mut Dice, machine: &'static Machine, belief: &Belief) -> (O
             data.set(*fact, 1);
         }
     }
+    if row.is_some_and(|row| row.guards.contains(&Guard::RetriesLeft)) && dice.roll(10) > 0 {
+        data.set("retries", belief.retries + i64::from(dice.roll(10) > 0));
+    }
     let reasons = if dice.roll(12) == 0 { vec![] } else { vec![some_reason(dice, machine, row)] };
     let to = (dice.roll(6) > 0).then_some(to);
     (Order::Transition(Transition { to, trigger, reasons, data }), actor)
+}
+
+fn some_testimony(dice: &mut Dice) -> Testimony {
+    let supervisor = match dice.roll(10) {
+        0 => None,
+        1 => Some(SupervisorSeen::Alive { pid: 7 }),
+        _ => Some(SupervisorSeen::Absent),
+    };
+    Testimony { supervisor }
 }
 
 /// Walks one machine; gives back how many commands were taken.
@@ -175,13 +216,13 @@ fn walk(machine: &'static Machine, seed: u64) -> u32 {
     let mut dice = Dice(seed ^ machine.kind as u64);
     let (mut taken, mut births) = (0, 0);
     let mut belief = Belief::default();
-    let mut state = State::unborn(EntityId::new(machine.kind, uuid::Uuid::from_u128(0)));
+    let mut entity = Entity::unborn(EntityId::new(machine.kind, uuid::Uuid::from_u128(0)));
     for step in 0..STEPS {
         let ended = belief.state.is_some_and(|name| machine.state(name).is_some_and(|s| machine.ends.has(s)));
         if ended && dice.roll(4) == 0 {
             births += 1;
             belief = Belief::default();
-            state = State::unborn(EntityId::new(machine.kind, uuid::Uuid::from_u128(births)));
+            entity = Entity::unborn(EntityId::new(machine.kind, uuid::Uuid::from_u128(births)));
         }
         let (order, class) = some_order(&mut dice, machine, &belief);
         let key = (dice.roll(4) == 0).then(|| format!("k{}", dice.roll(6)));
@@ -190,13 +231,15 @@ fn walk(machine: &'static Machine, seed: u64) -> u32 {
         let mut context = Context::new(&actor, Moment::from_micros(i64::from(step)));
         let earlier = key.as_ref().and_then(|key| belief.keys.get(key)).cloned();
         context.earlier = earlier.as_ref();
-        let command = Command { entity: state.id, key: key.clone(), if_version, order: order.clone() };
+        let testimony = some_testimony(&mut dice);
+        let id = entity.state.id;
+        let command = Command { key: key.clone(), if_version, testimony, ..Command::new(id, order.clone()) };
         let was = belief.state;
         let at =
             || format!("{} step {step} of seed {seed:#x}: {:?} by {class} at {:?}", machine.kind, order, was);
 
-        let decision = decide(&state, command.clone(), &context);
-        assert_eq!(decision, decide(&state, command, &context), "not pure: {}", at());
+        let decision = decide(&entity, command.clone(), &context);
+        assert_eq!(decision, decide(&entity, command, &context), "not pure: {}", at());
         match (decision, &earlier) {
             (Ok(Decision::Repeat { version }), Some(earlier)) => {
                 assert_eq!(version, earlier.version, "{}", at());
@@ -208,17 +251,17 @@ fn walk(machine: &'static Machine, seed: u64) -> u32 {
             }
             (Ok(Decision::Record(event)), None) => {
                 assert!(if_version.is_none_or(|wanted| wanted == belief.version), "{}", at());
-                assert_eq!(Some(event.to.name()), allowed(machine, &belief, &order, class), "{}", at());
+                let said = allowed(machine, &belief, (&order, &testimony), class);
+                assert_eq!(Some(event.to.name()), said, "{}", at());
                 let was_end =
                     belief.state.and_then(|name| machine.state(name)).is_some_and(|s| machine.ends.has(s));
                 let leaves = belief.state != Some(event.to.name());
                 assert!(!was_end || !leaves || class == ActorClass::Operator, "left an end: {}", at());
-                apply(&mut state, &event).unwrap_or_else(|misfit| panic!("{misfit}: {}", at()));
-                belief.version += 1;
-                belief.state = Some(event.to.name());
+                entity.apply(&event).unwrap_or_else(|misfit| panic!("{misfit}: {}", at()));
+                belief.learn(&event);
                 assert!(machine.state_names().any(|name| Some(name) == belief.state), "{}", at());
                 assert_eq!(
-                    (state.version, state.lifecycle.map(Lifecycle::name)),
+                    (entity.state.version, entity.state.lifecycle.map(Lifecycle::name)),
                     (belief.version, belief.state),
                     "{}",
                     at()
@@ -230,7 +273,8 @@ fn walk(machine: &'static Machine, seed: u64) -> u32 {
             }
             (Err(_), None) => {
                 let stale = if_version.is_some_and(|wanted| wanted != belief.version);
-                assert!(stale || allowed(machine, &belief, &order, class).is_none(), "refused: {}", at());
+                let said = allowed(machine, &belief, (&order, &testimony), class);
+                assert!(stale || said.is_none(), "refused: {}", at());
             }
             (decision, earlier) => panic!("{decision:?} with {earlier:?}: {}", at()),
         }
@@ -271,12 +315,15 @@ fn the_walk_takes_every_row_of_every_machine() {
         for row in machine.rows {
             let id = EntityId::new(machine.kind, uuid::Uuid::from_u128(1));
             let from = Lifecycle::new(machine.kind, row.from);
-            let mut state = State { id, version: 1, lifecycle: Some(from) };
+            let mut entity = Entity::known_by(State { id, version: 1, lifecycle: Some(from) });
             let class = row.actors.classes().next().unwrap();
             let actor = Actor::new(class, "model");
             let mut data = Facts::none();
             for fact in machine.required_facts(row.to) {
                 data.set(*fact, 1);
+            }
+            if row.guards.contains(&Guard::RetriesLeft) {
+                data.set("retries", 1);
             }
             let mut why = some_reason(&mut dice, machine, Some(row));
             while !explains(machine, row, why.code.def())
@@ -288,11 +335,12 @@ fn the_walk_takes_every_row_of_every_machine() {
             let order =
                 Order::Transition(Transition { to: Some(to), trigger: None, reasons: vec![why], data });
             let context = Context::new(&actor, Moment::from_micros(1));
-            match decide(&state, Command::new(id, order), &context) {
-                Ok(Decision::Record(event)) => apply(&mut state, &event).unwrap(),
+            let testimony = Testimony { supervisor: Some(SupervisorSeen::Absent) };
+            match decide(&entity, Command { testimony, ..Command::new(id, order) }, &context) {
+                Ok(Decision::Record(event)) => entity.apply(&event).unwrap(),
                 other => panic!("{from} to {to}: {other:?}"),
             }
-            assert_eq!(state.lifecycle, Some(to));
+            assert_eq!(entity.state.lifecycle, Some(to));
         }
     }
 }

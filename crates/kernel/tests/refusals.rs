@@ -1,8 +1,8 @@
 //! Each rule refuses with its own code, says what is allowed and what to do, and leaves the key unburnt.
 
 use callboard_kernel::{
-    Actor, Command, Confidence, Context, Create, Decision, EntityId, Event, EvidenceRef, Facts, Moment,
-    Order, RefusalCode, State, StateReason, Transition, apply, decide,
+    Actor, Command, Confidence, Context, Create, Decision, Entity, EntityId, Event, EvidenceRef, Facts,
+    Moment, Order, RefusalCode, State, StateReason, Transition, decide,
 };
 use callboard_lifecycle::claim::ClaimStatus;
 use callboard_lifecycle::session::{SessionState, SessionTrigger};
@@ -27,7 +27,8 @@ fn at(state: impl Into<Lifecycle>) -> State {
 fn ask(state: &State, class: ActorClass, transition: Transition) -> Result<Event, RefusalCode> {
     let actor = Actor::new(class, "test");
     let context = Context::new(&actor, Moment::from_micros(1));
-    match decide(state, Command::new(state.id, Order::Transition(transition)), &context) {
+    let entity = Entity::known_by(*state);
+    match decide(&entity, Command::new(state.id, Order::Transition(transition)), &context) {
         Ok(Decision::Record(event)) => Ok(event),
         Ok(Decision::Repeat { .. }) => panic!("no key was given"),
         Err(refusal) => {
@@ -120,26 +121,26 @@ fn a_refused_command_does_not_burn_its_key_and_a_repeated_one_gets_its_earlier_r
     let id = EntityId::new(Kind::Session, uuid::Uuid::from_u128(9));
     let supervisor = Actor::new(ActorClass::Supervisor, "test");
     let now = Moment::from_micros(5);
-    let mut state = State::unborn(id);
-    let keyed = |order| Command { entity: id, key: Some("k1".to_owned()), if_version: None, order };
+    let mut entity = Entity::unborn(id);
+    let keyed = |order| Command { key: Some("k1".to_owned()), ..Command::new(id, order) };
     let create =
         || Order::Create(Create { at: SessionState::Pending.into(), reasons: vec![], data: Facts::none() });
     let start = || Order::Transition(Transition::to(SessionState::Running, why("run.started.ok")));
 
-    let refused = decide(&state, keyed(start()), &Context::new(&supervisor, now)).unwrap_err();
+    let refused = decide(&entity, keyed(start()), &Context::new(&supervisor, now)).unwrap_err();
     assert_eq!(refused.code, RefusalCode::NotFound);
 
-    let created = match decide(&state, keyed(create()), &Context::new(&supervisor, now)) {
+    let created = match decide(&entity, keyed(create()), &Context::new(&supervisor, now)) {
         Ok(Decision::Record(event)) => event,
         other => panic!("{other:?}"),
     };
-    apply(&mut state, &created).unwrap();
+    entity.apply(&created).unwrap();
 
     let mut seen = Context::new(&supervisor, now);
     seen.earlier = Some(&created);
-    assert_eq!(decide(&state, keyed(create()), &seen), Ok(Decision::Repeat { version: 1 }));
-    assert_eq!(decide(&state, keyed(start()), &seen).unwrap_err().code, RefusalCode::KeyReused);
-    assert_eq!(state.version, 1);
+    assert_eq!(decide(&entity, keyed(create()), &seen), Ok(Decision::Repeat { version: 1 }));
+    assert_eq!(decide(&entity, keyed(start()), &seen).unwrap_err().code, RefusalCode::KeyReused);
+    assert_eq!(entity.state.version, 1);
 }
 
 #[test]
@@ -147,8 +148,9 @@ fn a_stale_version_is_a_conflict_that_names_the_version_it_has() {
     let state = at(SessionState::Running);
     let actor = Actor::new(ActorClass::Supervisor, "test");
     let order = Order::Transition(Transition::to(SessionState::Failed, why("run.failed.oom")));
-    let command = Command { entity: state.id, key: None, if_version: Some(2), order };
-    let refusal = decide(&state, command, &Context::new(&actor, Moment::from_micros(1))).unwrap_err();
+    let command = Command { if_version: Some(2), ..Command::new(state.id, order) };
+    let refusal =
+        decide(&Entity::known_by(state), command, &Context::new(&actor, Moment::from_micros(1))).unwrap_err();
     assert_eq!(refusal.code, RefusalCode::VersionConflict);
     assert!(refusal.message.ends_with("it has version 3, not 2"), "{refusal}");
     assert_eq!(refusal.allowed, ["completed", "failed", "timed_out", "aborted", "cancelled"]);

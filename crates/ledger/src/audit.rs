@@ -12,6 +12,7 @@ use crate::checkpoint::{Checkpoint, Root};
 use crate::engine::Ask;
 use crate::entities::Entities;
 use crate::fold::Fold;
+use crate::guarded::Guarded;
 use crate::mutant;
 use crate::ranges::Range;
 use crate::record::{Hash, Record};
@@ -44,6 +45,7 @@ pub(crate) struct Part<'a> {
     times: Option<((u64, Moment), Moment)>,
     /// Records that this program cannot decide anew.
     unproved: u64,
+    guarded: Guarded,
     checkpoints: &'a [Checkpoint],
 }
 
@@ -63,6 +65,7 @@ impl<'a> Part<'a> {
             last_seq: range.after,
             times: None,
             unproved: 0,
+            guarded: Guarded::default(),
             checkpoints,
         };
         let (mut scratch, mut shapes) = (Vec::new(), Shapes::new());
@@ -108,6 +111,10 @@ impl<'a> Part<'a> {
         let problem = problem.or_else(|| match redecide::judge(line) {
             Judgement::Wrong(problem) if !mutant::removed("decide_anew") => Some(problem),
             Judgement::Sound | Judgement::Wrong(_) => None,
+            Judgement::Guarded { id, asked, named } => {
+                self.guarded.note(id, line.version, asked, named);
+                None
+            }
             Judgement::Unproved => {
                 self.unproved += 1;
                 None
@@ -225,6 +232,8 @@ pub(crate) struct Whole {
     pub(crate) unsealed: Vec<Problem>,
     /// Records that this program cannot decide anew.
     pub(crate) unproved: u64,
+    /// Records that took a row with guards.
+    pub(crate) guarded: Guarded,
     /// What the log says of every entity.
     pub(crate) folds: Vec<(Uuid, Fold)>,
     /// Why it could not be read to its end.
@@ -235,11 +244,13 @@ impl Whole {
     pub(crate) fn of(parts: Vec<Part<'_>>) -> Self {
         let (mut problems, mut unsealed) = (Vec::new(), Vec::new());
         let (mut records, mut unproved, mut broken) = (0, 0, None);
+        let mut guarded = Guarded::default();
         let mut newest: Option<Moment> = None;
         let mut tracks: Option<Entities<Track>> = None;
         for part in parts {
             records += part.records;
             unproved += part.unproved;
+            guarded.join(part.guarded);
             if let Some(((seq, at), last)) = part.times {
                 if newest.is_some_and(|newest| at < newest) {
                     problems.push(Problem { seq: Some(seq), entity: None, problem: BACKWARDS.to_owned() });
@@ -266,7 +277,7 @@ impl Whole {
         problems.sort_by_key(|problem| problem.seq);
         let all = tracks.map_or_else(Vec::new, Entities::into_all);
         let folds = all.into_iter().map(|(id, track)| (id, track.fold)).collect();
-        Self { records, problems, unsealed, unproved, folds, broken }
+        Self { records, problems, unsealed, unproved, guarded, folds, broken }
     }
 }
 

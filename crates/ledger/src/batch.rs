@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use callboard_kernel::{Axes, Context, Decision, Entity, EntityId, Event, EventType, Moment, Value, decide};
 use callboard_lifecycle::{Delivery, Health, Kind, PolicyVersion, ReasonCode, Severity, Words};
 
+use crate::body;
 use crate::error::{AppendError, Fault, ReadError};
 use crate::record::{Hash, Record};
 use crate::store::{Job, Receipt, Request, Stored};
@@ -104,14 +105,14 @@ impl Standing {
         let mut context = Context::new(actor, (*now).max(self.seen.at));
         context.cause = cause.as_deref();
         context.earlier = earlier_event.as_ref();
-        match decide(&self.stored(command.entity).entity.state, command.clone(), &context) {
+        match decide(&self.stored(command.entity).entity, command.clone(), &context) {
             Err(refusal) => Ok(Judged::Answer(Err(AppendError::Refused(refusal)))),
             Ok(Decision::Repeat { .. }) => match earlier {
                 Some(record) => Ok(Judged::Answer(Ok(Receipt { record, repeated: true }))),
                 None => unreachable!("BUG: a repeat without the record it repeats"),
             },
             Ok(Decision::Record(event)) => {
-                let record = self.take(&event, job.body.clone())?;
+                let record = self.take(&event, body::with_guards(&job.body, event.guards))?;
                 Ok(Judged::Write { record, event })
             }
         }

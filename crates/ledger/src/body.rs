@@ -3,7 +3,10 @@
 //! Invariant: absent is written as nothing, and unknown reasons and data of a newer program are carried along as the
 //! text they are. Deliberately absent: columns that the database checks or searches.
 
+use std::borrow::Cow;
+
 use callboard_kernel::{Facts, StateReason};
+use callboard_lifecycle::GuardSet;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -27,6 +30,8 @@ pub(crate) struct Body<'a> {
     pub(crate) cause: Option<String>,
     #[serde(borrow)]
     pub(crate) data: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) guards: Option<&'a RawValue>,
 }
 
 /// Encodes a body; an empty one is an empty text.
@@ -37,6 +42,20 @@ pub(crate) fn encode(reasons: &[StateReason], cause: Option<&str>, data: &Facts)
     // Writing to memory fails only if a value cannot be JSON, and facts and reasons can.
     serde_json::to_string(&Written { reasons, cause, data })
         .unwrap_or_else(|error| unreachable!("BUG: a body is always JSON: {error}"))
+}
+
+/// An encoded body that also names the guards that held. They are known when the command is decided, and the body is encoded
+/// before.
+pub(crate) fn with_guards(body: &str, guards: GuardSet) -> String {
+    if guards.is_empty() {
+        return body.to_owned();
+    }
+    let names = serde_json::to_string(&guards)
+        .unwrap_or_else(|error| unreachable!("BUG: names are always JSON: {error}"));
+    match body.strip_suffix('}') {
+        None => format!("{{\"guards\":{names}}}"),
+        Some(open) => format!("{open},\"guards\":{names}}}"),
+    }
 }
 
 /// Only the reasons of a stored body, in one go. Those whose codes only a newer program knows stay unread: a list of
@@ -68,6 +87,13 @@ impl<'a> Body<'a> {
     /// The reasons, if this program knows all their codes.
     pub(crate) fn reasons(&self) -> Result<Vec<StateReason>, Unreadable> {
         self.reasons.map_or_else(|| Ok(Vec::new()), |raw| Ok(serde_json::from_str(raw.get())?))
+    }
+
+    /// The guards that held, if this program knows all of them.
+    pub(crate) fn guards(&self) -> Result<GuardSet, Unreadable> {
+        let Some(raw) = self.guards else { return Ok(GuardSet::NONE) };
+        let names: Vec<Cow<'_, str>> = serde_json::from_str(raw.get())?;
+        Ok(GuardSet::parse(names.iter().map(AsRef::as_ref))?)
     }
 
     /// The data.

@@ -257,6 +257,8 @@ mod tests {
             (r#"{"data":{"a":1}}"#, false),
             (r#"{"reasons":[{"code":"x.y.z","message":"m"}],"cause":"c\"","data":{"a":1.0}}"#, false),
             (r#"{"data":{"a":18446744073709551615,"b":1e400}}"#, false),
+            (r#"{"cause":"c","guards":["no_living_supervisor"]}"#, false),
+            (r#"{"data":{"a":1},"guards":["sunshine"]}"#, false),
             // What a newer program or another client wrote is not what this one would have written.
             (r#"{"data":{},"cause":"c"}"#, true),
             (r#"{"reasons":[]}"#, true),

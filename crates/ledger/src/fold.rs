@@ -68,6 +68,7 @@ fn bare(line: &Borrowed<'_>, shape: Shape) -> Event {
         cause: None,
         key: None,
         data: Facts::none(),
+        guards: callboard_lifecycle::GuardSet::NONE,
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::io::{self, BufRead, Read};
 
-use callboard_kernel::{EntityId, Moment};
+use callboard_kernel::{Entity, EntityId, Moment};
 use callboard_lifecycle::{Kind, Words};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -15,6 +15,7 @@ use uuid::Uuid;
 use crate::checkpoint::{Checkpoint, PublicKey};
 use crate::error::ReadError;
 use crate::export::Legacy;
+use crate::guarded;
 use crate::ledger::Ledger;
 use crate::mutant;
 use crate::promise::Signed;
@@ -92,9 +93,10 @@ impl Ledger {
 }
 
 /// Would the kernel have recorded it? What this program cannot decide is taken, and `verify` counts it as unproved.
-pub(crate) fn decided(record: &Record) -> Result<(), String> {
+pub(crate) fn decided(record: &Record, before: &Entity) -> Result<(), String> {
     match redecide::judge(&record.borrowed()) {
         Judgement::Wrong(problem) if !mutant::removed("decide_anew") => Err(problem),
+        Judgement::Guarded { asked, .. } => guarded::hold(asked, before, record),
         Judgement::Sound | Judgement::Unproved | Judgement::Wrong(_) => Ok(()),
     }
 }
@@ -220,6 +222,8 @@ struct RecordLine<'a> {
     key: Option<String>,
     #[serde(borrow)]
     data: Option<&'a RawValue>,
+    #[serde(borrow)]
+    guards: Option<&'a RawValue>,
     hash: String,
     body: Option<String>,
 }
@@ -242,7 +246,7 @@ pub(crate) fn read_record(text: &str) -> Result<Record, String> {
     let line: RecordLine<'_> = serde_json::from_str(text).map_err(|error| malformed(&error))?;
     let body = match line.body {
         Some(body) => body,
-        None => body_of(line.reasons, line.cause.as_deref(), line.data).map_err(|error| malformed(&error))?,
+        None => body_of(&line).map_err(|error| malformed(&error))?,
     };
     Ok(Record {
         seq: line.seq,
@@ -265,16 +269,17 @@ pub(crate) fn read_record(text: &str) -> Result<Record, String> {
 }
 
 /// The body that says these parts, as it is encoded when it is written.
-fn body_of(
-    reasons: Option<&RawValue>,
-    cause: Option<&str>,
-    data: Option<&RawValue>,
-) -> Result<String, serde_json::Error> {
+fn body_of(line: &RecordLine<'_>) -> Result<String, serde_json::Error> {
     let said = |part: Option<&RawValue>, nothing: &str| {
         part.map(RawValue::get).filter(|text| *text != nothing).map(str::to_owned)
     };
-    let cause = cause.map(serde_json::to_string).transpose()?;
-    let parts = [("reasons", said(reasons, "[]")), ("cause", cause), ("data", said(data, "{}"))];
+    let cause = line.cause.as_ref().map(serde_json::to_string).transpose()?;
+    let parts = [
+        ("reasons", said(line.reasons, "[]")),
+        ("cause", cause),
+        ("data", said(line.data, "{}")),
+        ("guards", said(line.guards, "[]")),
+    ];
     let fields: Vec<String> =
         parts.into_iter().filter_map(|(name, text)| Some(format!("\"{name}\":{}", text?))).collect();
     Ok(if fields.is_empty() { String::new() } else { format!("{{{}}}", fields.join(",")) })

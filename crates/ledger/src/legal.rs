@@ -3,7 +3,7 @@
 //! Invariant: generated from the machines, so the database and the kernel refuse the same moves. Rows are added and
 //! never taken away: an old log stays legal for ever.
 
-use callboard_lifecycle::{Lifecycle, MACHINES};
+use callboard_lifecycle::{Lifecycle, MACHINES, Row};
 
 /// One row of the table of legal edges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,8 +26,13 @@ pub(crate) fn edges() -> Vec<LegalEdge> {
             }
             all.push(LegalEdge { kind, from_state: name, via: "observed", to_state: name });
         }
-        for row in machine.rows {
-            for trigger in row.trigger_list() {
+        for (at, row) in machine.rows.iter().enumerate() {
+            // Two rows may share an edge and its trigger if they are for different actors.
+            let is_listed = |trigger: &u8| {
+                let same = |earlier: &Row| (earlier.from, earlier.to) == (row.from, row.to);
+                machine.rows[..at].iter().any(|earlier| same(earlier) && earlier.fires_on(*trigger))
+            };
+            for trigger in row.trigger_list().filter(|trigger| !is_listed(trigger)) {
                 all.push(LegalEdge {
                     kind,
                     from_state: machine.state_name(row.from),

@@ -69,7 +69,7 @@ pub struct Record {
     pub actor_id: String,
     /// The idempotency key.
     pub key: Option<String>,
-    /// Reasons, cause and data.
+    /// Reasons, cause, data and guards.
     pub body: String,
     /// The hash.
     pub hash: Hash,
@@ -146,6 +146,8 @@ impl Record {
             actor: Actor::new(self.actor_type.parse()?, self.actor_id.as_str()),
             reasons: body.reasons()?,
             data: body.data()?,
+            // What the record does to its entity does not depend on them, so a guard of a newer program is left out.
+            guards: body.guards().unwrap_or_default(),
             cause: body.cause,
             key: self.key.clone(),
         })
@@ -166,7 +168,7 @@ impl Serialize for Record {
         let body = Body::parse(&self.body).map_err(S::Error::custom)?;
         let created = self.via == self.event_type;
         let id = self.id().map_or_else(|_| self.entity.to_string(), |id| id.to_string());
-        let mut fields = to.serialize_struct("Record", 15)?;
+        let mut fields = to.serialize_struct("Record", 15 + usize::from(body.guards.is_some()))?;
         fields.serialize_field("seq", &self.seq)?;
         fields.serialize_field("at", &self.at)?;
         fields.serialize_field("entity", &Entity { kind: &self.kind, id })?;
@@ -186,6 +188,9 @@ impl Serialize for Record {
         match body.data {
             Some(raw) => fields.serialize_field("data", raw)?,
             None => fields.serialize_field("data", &callboard_kernel::Facts::none())?,
+        }
+        if let Some(raw) = body.guards {
+            fields.serialize_field("guards", raw)?;
         }
         fields.serialize_field("hash", &self.hash.to_string())?;
         fields.end()

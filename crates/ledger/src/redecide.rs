@@ -2,14 +2,15 @@
 //!
 //! Invariant: a record that this program can read is sound only if the kernel takes the command it tells of, from the
 //! actor it names, with its reasons and its evidence, where the entity stood. A record of an unknown type along a known
-//! edge is unproved, and so is one whose reasons have another name by now; everything else is wrong. Deliberately absent:
-//! hashes and versions; whoever walks through the log compares those.
+//! edge is unproved, and so is one whose reasons have another name by now; everything else is wrong. Guards are not asked: they
+//! were when the record was written, and `guarded` says which of them can be asked again. Deliberately absent: hashes and
+//! versions; whoever walks through the log compares those.
 
 use callboard_kernel::{
-    Actor, Channel, Command, Context, Create, Decision, EntityId, EventType, Facts, Observe, Order,
-    RefusalCode, State, StateReason, Transition, decide,
+    Actor, Channel, Command, Context, Create, Decision, Entity, EntityId, EventType, Facts, Guarding,
+    Observe, Order, RefusalCode, State, StateReason, Transition, decide,
 };
-use callboard_lifecycle::{ActorClass, Kind, Lifecycle, Trigger, Words};
+use callboard_lifecycle::{ActorClass, GuardSet, Kind, Lifecycle, Trigger, Words};
 
 use crate::body::Body;
 use crate::borrowed::Borrowed;
@@ -20,6 +21,12 @@ use crate::record::Unreadable;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Judgement {
     Sound,
+    /// It took a row with guards, which were asked when it was written.
+    Guarded {
+        id: EntityId,
+        asked: GuardSet,
+        named: GuardSet,
+    },
     /// This program cannot tell.
     Unproved,
     Wrong(String),
@@ -58,7 +65,9 @@ fn again(kind: Kind, event: EventType, line: &Borrowed<'_>) -> Result<Judgement,
     };
     let actor = Actor::new(ActorClass::parse(line.actor_type)?, line.actor_id);
     Channel::parse(line.channel)?;
-    let (reasons, data) = carried(event, line)?;
+    let Carried { reasons, data, guards: Some(named) } = carried(event, line)? else {
+        return Ok(Judgement::Unproved);
+    };
     let (is_moved, trigger) = (event == EventType::Transitioned, line.via);
     let trigger = if is_moved { Some(Trigger::parse(kind, trigger)?) } else { None };
     if !is_moved && line.via != line.event_type {
@@ -74,9 +83,11 @@ fn again(kind: Kind, event: EventType, line: &Borrowed<'_>) -> Result<Judgement,
     };
     let id = EntityId::new(kind, line.entity);
     let state = State { id, version: line.version.wrapping_sub(1), lifecycle: from };
+    let mut context = Context::new(&actor, line.at);
+    context.guarding = Guarding::Recorded;
     let command = Command { key: line.key.map(str::to_owned), ..Command::new(id, order) };
-    Ok(match decide(&state, command, &Context::new(&actor, line.at)) {
-        Ok(Decision::Record(_)) => Judgement::Sound,
+    Ok(match decide(&Entity::known_by(state), command, &context) {
+        Ok(Decision::Record(event)) => judge_guards(id, event.guards, named),
         Ok(Decision::Repeat { .. }) => unreachable!("BUG: a repeat without an earlier record"),
         // A limit is for what comes, and may have been higher.
         Err(refusal) if refusal.code == RefusalCode::TooLarge => Judgement::Sound,
@@ -85,16 +96,40 @@ fn again(kind: Kind, event: EventType, line: &Borrowed<'_>) -> Result<Judgement,
     })
 }
 
+/// A record that names other guards than its row has was decided by another table than this program's.
+fn judge_guards(id: EntityId, asked: GuardSet, named: GuardSet) -> Judgement {
+    if named.guards().any(|guard| !asked.has(guard)) {
+        Judgement::Unproved
+    } else if asked.is_empty() {
+        Judgement::Sound
+    } else {
+        Judgement::Guarded { id, asked, named }
+    }
+}
+
+/// What of a record a decision depends on.
+#[derive(Default)]
+struct Carried {
+    reasons: Vec<StateReason>,
+    data: Facts,
+    /// The guards it names; nothing if only a newer program knows one of them.
+    guards: Option<GuardSet>,
+}
+
 /// The reasons and the facts of a record, read only where a decision depends on them.
-fn carried(event: EventType, line: &Borrowed<'_>) -> Result<(Vec<StateReason>, Facts), Unreadable> {
+fn carried(event: EventType, line: &Borrowed<'_>) -> Result<Carried, Unreadable> {
     let has = |word: &str| line.body.contains(word) || line.body.contains('\\');
     if line.body.is_empty() || event != EventType::Transitioned && has("\"data\"") && !has("\"reasons\"") {
         // Facts are read where the log is folded.
-        return Ok((Vec::new(), Facts::none()));
+        return Ok(Carried { guards: Some(GuardSet::NONE), ..Carried::default() });
     }
     let body = Body::parse(line.body)?;
     let data = if event == EventType::Transitioned { body.data()? } else { Facts::none() };
-    Ok((body.reasons()?, data))
+    let guards = match body.guards() {
+        Err(Unreadable::Word(_)) => None,
+        named => Some(named?),
+    };
+    Ok(Carried { reasons: body.reasons()?, data, guards })
 }
 
 /// Does it give a reason by a name that the reason no longer has?
@@ -159,6 +194,24 @@ mod tests {
         assert!(matches!(back, Judgement::Wrong(_)), "{back:?}");
         let kind = Borrowed { kind: "galley", ..line("observed", "observed", "running", "agent", "") };
         assert_eq!(judge(&kind), Judgement::Unproved);
+    }
+
+    #[test]
+    fn a_record_says_which_guards_held_and_an_older_one_says_nothing() {
+        let told = |guards: &str| {
+            format!(
+                r#"{{"reasons":[{{"code":"system.health.orphaned","message":"m","evidence":[{{"kind":"tool_result","detail":"x"}}]}}]{guards}}}"#
+            )
+        };
+        let reaped = |body: &str| judge(&line("transitioned", "reaped", "aborted", "system", body));
+        let asked = GuardSet::of(&[callboard_lifecycle::Guard::NoLivingSupervisor]);
+        let id = EntityId::new(Kind::Session, Uuid::from_u128(7));
+        let named = reaped(&told(r#","guards":["no_living_supervisor"]"#));
+        assert_eq!(named, Judgement::Guarded { id, asked, named: asked });
+        assert_eq!(reaped(&told("")), Judgement::Guarded { id, asked, named: GuardSet::NONE });
+        assert_eq!(reaped(&told(r#","guards":["sunshine"]"#)), Judgement::Unproved);
+        assert_eq!(reaped(&told(r#","guards":["retries_left"]"#)), Judgement::Unproved, "not of this row");
+        assert!(matches!(reaped(&told(r#","guards":7"#)), Judgement::Wrong(_)));
     }
 
     #[test]

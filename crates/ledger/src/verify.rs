@@ -14,6 +14,7 @@ use crate::checkpoint::{Checkpoint, PublicKey};
 use crate::engine::Ask;
 use crate::error::{ReadError, chain};
 use crate::fold::Fold;
+use crate::guarded::GuardTally;
 use crate::mutant;
 use crate::ranges::{self, Range};
 use crate::record::Hash;
@@ -35,6 +36,9 @@ pub struct Report {
     pub unsealed: u64,
     /// How many records only a newer program can decide anew; they hold as far as this one can tell.
     pub unproved: u64,
+    /// How many records passed each guard, and what that rests on; those of guards that no record passed are left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub guards: Vec<GuardTally>,
     /// What is wrong, in the order of the log.
     pub problems: Vec<Problem>,
 }
@@ -132,6 +136,9 @@ pub(crate) fn verify(reader: &dyn Ask, trust: &Trust) -> Result<Report, ReadErro
     });
     let whole = Whole::of(parts);
     let mut problems = whole.problems;
+    let (guards, unguarded) = whole.guarded.settle(reader);
+    problems.extend(unguarded);
+    problems.sort_by_key(|problem| problem.seq);
     if !mutant::removed("check_checkpoints") {
         problems.extend(whole.unsealed);
         check_signers(&checkpoints, reader, &trust.keys, &mut problems)?;
@@ -159,6 +166,7 @@ pub(crate) fn verify(reader: &dyn Ask, trust: &Trust) -> Result<Report, ReadErro
         sealed,
         unsealed: due.saturating_sub(covered),
         unproved: whole.unproved,
+        guards,
         problems,
     })
 }

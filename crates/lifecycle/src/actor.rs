@@ -51,6 +51,11 @@ impl ActorSet {
         self.0 == 0
     }
 
+    /// Is somebody in both sets?
+    pub const fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
     /// Is nobody but people and their desk in the set?
     pub const fn is_people_only(self) -> bool {
         self.0 & !Self::of(&[ActorClass::Operator, ActorClass::ApprovalDesk]).0 == 0

@@ -17,6 +17,7 @@
 ///     rows {
 ///         Pending => Running on [Spawned] by [Supervisor];
 ///         Running => Failed on [ExitedDirty] by [Supervisor] because ["run.failed.*"] shown by [ToolResult];
+///         Running => Failed on [EndedByHand] by [Operator] when [NoLivingSupervisor] because ["run.failed.*"];
 ///     }
 ///     reasons { "run.failed.exit_nonzero": "The command exited with a non-zero code."; }
 /// }
@@ -42,11 +43,11 @@ macro_rules! machine {
 
         rows {
             $( $From:ident => $To:ident on [$($On:ident),* $(,)?] by [$($By:ident),* $(,)?]
-               $( because [$($why:literal),+ $(,)?] )? $( shown by [$($Shown:ident),+ $(,)?] )? ; )+
+               $( when [$($When:ident),+ $(,)?] )? $( because [$($why:literal),+ $(,)?] )? $( shown by [$($Shown:ident),+ $(,)?] )? ; )+
         }
         $( desk {
             $( $DeskFrom:ident => $DeskTo:ident on [$($DeskOn:ident),* $(,)?] by [$($DeskBy:ident),* $(,)?]
-               $( because [$($desk_why:literal),+ $(,)?] )? $( shown by [$($DeskShown:ident),+ $(,)?] )? ; )+
+               $( when [$($DeskWhen:ident),+ $(,)?] )? $( because [$($desk_why:literal),+ $(,)?] )? $( shown by [$($DeskShown:ident),+ $(,)?] )? ; )+
         } )?
         $( requires { $( $Needy:ident: $($fact:literal),+ $(,)?; )+ } )?
 
@@ -91,6 +92,7 @@ macro_rules! machine {
                     actors: $crate::ActorSet::of(&[$( $crate::ActorClass::$By ),*]),
                     because: &[$($( $why ),+)?],
                     evidence: $crate::EvidenceSet::of(&[$($( $crate::Evidence::$Shown ),+)?]),
+                    guards: &[$($( $crate::Guard::$When ),+)?],
                     desk: false,
                 }, )+
                 $($( $crate::Row {
@@ -100,6 +102,7 @@ macro_rules! machine {
                     actors: $crate::ActorSet::of(&[$( $crate::ActorClass::$DeskBy ),*]),
                     because: &[$($( $desk_why ),+)?],
                     evidence: $crate::EvidenceSet::of(&[$($( $crate::Evidence::$DeskShown ),+)?]),
+                    guards: &[$($( $crate::Guard::$DeskWhen ),+)?],
                     desk: true,
                 }, )+)?
             ],

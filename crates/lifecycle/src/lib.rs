@@ -1,4 +1,4 @@
-//! Declares every machine, reason code and evidence kind as const tables, proved while compiling.
+//! Declares every machine, reason code, guard and evidence kind as const tables, proved while compiling.
 //!
 //! Invariant: whatever is not in these tables cannot happen, in the kernel, in the API or in the database, because
 //! all of them are derived from here. Deliberately absent: entities, time, storage, and any function that changes
@@ -9,6 +9,7 @@ mod colour;
 mod declare;
 mod evidence;
 mod fact;
+mod guard;
 mod kind;
 mod lifecycle;
 mod machine;
@@ -30,6 +31,7 @@ pub use axes::{Delivery, Health, PhaseName};
 pub use colour::{Colour, Icon, Token, TokenColours};
 pub use evidence::{Evidence, EvidenceField, EvidenceSet};
 pub use fact::{FACTS, FactDef};
+pub use guard::{Guard, GuardBasis, GuardSet};
 pub use lifecycle::{Lifecycle, Trigger};
 pub use machine::{IllegalTransition, Machine, Nature, Need, Requirement, Row, StateDef, StateSet};
 pub use machines::*;

@@ -6,6 +6,7 @@
 use crate::actor::ActorSet;
 use crate::axes::{Delivery, Health};
 use crate::evidence::EvidenceSet;
+use crate::guard::Guard;
 use crate::machines::Kind;
 use crate::reason::ReasonDef;
 use crate::vocabulary::{Pill, Shown};
@@ -98,8 +99,10 @@ pub struct Row {
     pub actors: ActorSet,
     /// for one of these reasons (`run.failed.*` allows a family; empty allows the target's own family),
     pub because: &'static [&'static str],
-    /// with evidence of one of these kinds, if any is listed.
+    /// with evidence of one of these kinds, if any is listed,
     pub evidence: EvidenceSet,
+    /// while all of these hold.
+    pub guards: &'static [Guard],
     /// A row of the approval desk: out of the programs' reach, and not an exit for the proofs.
     pub desk: bool,
 }

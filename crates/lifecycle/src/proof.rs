@@ -4,6 +4,7 @@
 //! rule. Deliberately absent: anything that can only be known at run time.
 
 use crate::fact::FACTS;
+use crate::guard::{Guard, GuardSet};
 use crate::machine::{Machine, Nature, Row, StateSet};
 use crate::message::{Message, same, starts_with};
 use crate::outcome::Outcome;
@@ -18,6 +19,7 @@ pub const fn prove(machine: &Machine) {
     names_are_distinct(machine);
     rows_are_whole(machine);
     rows_are_distinct(machine);
+    guards_can_hold(machine);
     ends_are_final(machine);
     every_trigger_is_used(machine);
     every_state_is_reachable(machine);
@@ -91,7 +93,10 @@ const fn rows_are_distinct(machine: &Machine) {
             let both = a.triggers & b.triggers;
             if a.from == b.from && both != 0 {
                 let trigger = machine.triggers[both.trailing_zeros() as usize].name;
-                if a.to == b.to {
+                // Two rows of one cause must differ in who takes them and in what is asked of them.
+                if a.to == b.to
+                    && (a.actors.meets(b.actors) || GuardSet::of(a.guards).is(GuardSet::of(b.guards)))
+                {
                     about_row(machine, a, "duplicate row").with(" on ").with(trigger).fail();
                 }
                 if matches!(machine.nature, Nature::ByTrigger) {
@@ -105,6 +110,40 @@ const fn rows_are_distinct(machine: &Machine) {
                 }
             }
             j += 1;
+        }
+        i += 1;
+    }
+}
+
+/// A guard that can never be answered, or never hold for one who may take the row, makes a row that looks open and is not.
+const fn guards_can_hold(machine: &Machine) {
+    let mut i = 0;
+    while i < machine.rows.len() {
+        let row = &machine.rows[i];
+        let mut k = 0;
+        while k < row.guards.len() {
+            let guard = row.guards[k];
+            let name = <Guard as Words>::WORDS[guard as usize].name;
+            if !guard.can_be_asked_of(machine.kind) {
+                about_row(machine, row, "a guard that cannot be asked of this kind")
+                    .with(": ")
+                    .with(name)
+                    .fail();
+            }
+            if guard.never_holds_for().meets(row.actors) {
+                about_row(machine, row, "a guard that never holds for one who may take the row")
+                    .with(": ")
+                    .with(name)
+                    .fail();
+            }
+            let mut j = k + 1;
+            while j < row.guards.len() {
+                if row.guards[j] as u8 == guard as u8 {
+                    about_row(machine, row, "a guard that is asked twice").with(": ").with(name).fail();
+                }
+                j += 1;
+            }
+            k += 1;
         }
         i += 1;
     }

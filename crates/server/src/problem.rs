@@ -8,6 +8,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use callboard_kernel::{Refusal, RefusalCode};
 use callboard_ledger::{AppendError, Fault, ReadError};
+use callboard_lifecycle::Guard;
 use serde::Serialize;
 
 /// Why a request was not answered as it wished.
@@ -170,13 +171,25 @@ impl From<Box<Refusal>> for Problem {
             | RefusalCode::ReasonNotAllowed
             | RefusalCode::ReasonFlawed
             | RefusalCode::EvidenceRequired
+            | RefusalCode::GuardFailed
+            | RefusalCode::GuardUnanswered
             | RefusalCode::FactRequired
             | RefusalCode::VersionConflict => StatusCode::CONFLICT,
         };
-        let mut problem =
-            Self::new(status, "refused", "The tables do not allow it", &refusal.message, &refusal.help);
+        let help = help(&refusal);
+        let mut problem = Self::new(status, "refused", "The tables do not allow it", &refusal.message, &help);
         problem.refused = Some(refusal);
         problem
+    }
+}
+
+/// What to do next, as a client of this API can do it.
+fn help(refusal: &Refusal) -> String {
+    match refusal.guard {
+        Some(Guard::NoLivingSupervisor) if refusal.code == RefusalCode::GuardFailed => {
+            format!("ask it to stop: POST /api/v1/entities/{}/stop", refusal.entity.id)
+        }
+        Some(Guard::NoLivingSupervisor | Guard::RetriesLeft) | None => refusal.help.clone(),
     }
 }
 

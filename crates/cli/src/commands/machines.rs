@@ -6,7 +6,7 @@
 use callboard_lifecycle::render::{
     Catalogue, Description, RowDescription, StateDescription, describe, mermaid,
 };
-use callboard_lifecycle::{Kind, MACHINES, Machine, Nature, Words};
+use callboard_lifecycle::{Guard, Kind, MACHINES, Machine, Nature, Words};
 use clap::{Args, ValueEnum};
 
 use crate::error::{Error, Exit};
@@ -125,6 +125,7 @@ fn properties(all: &Description) -> Vec<(String, Vec<String>)> {
         ("health", texts(&[all.health, all.health_also].concat())),
         ("delivery", texts(all.delivery)),
         ("required facts", of_states(&facts)),
+        ("guards", all.guards().into_iter().map(|guard| guarded(all, guard)).collect()),
         ("exit codes", of_states(&exit)),
         ("old names", all.old_names.iter().map(|(old, state)| format!("{old} → {state}")).collect()),
     ]
@@ -133,6 +134,17 @@ fn properties(all: &Description) -> Vec<(String, Vec<String>)> {
     .collect::<Vec<_>>();
     properties.extend(all.vocabularies.iter().map(|(name, words)| (name.replace('_', " "), texts(words))));
     properties
+}
+
+/// A guard, with the triggers whose rows have it.
+fn guarded(all: &Description, guard: Guard) -> String {
+    let mut triggers: Vec<&str> = Vec::new();
+    for trigger in all.rows.iter().filter(|row| row.guards.contains(&guard)).flat_map(|row| &row.triggers) {
+        if !triggers.contains(trigger) {
+            triggers.push(trigger);
+        }
+    }
+    format!("{guard} (on {}): {}", triggers.join(" and "), guard.meaning())
 }
 
 fn texts<T: ToString>(values: &[T]) -> Vec<String> {
@@ -166,6 +178,7 @@ fn rows(all: &Description, chosen: impl Fn(&RowDescription) -> bool) -> Table {
         Column::text("BY", 6, 18),
         Column::text("BECAUSE", 5, 0),
         Column::text("SHOWN BY", 4, 18),
+        Column::text("WHEN", 3, 20),
     ];
     let row = |row: &RowDescription| {
         [
@@ -175,6 +188,7 @@ fn rows(all: &Description, chosen: impl Fn(&RowDescription) -> bool) -> Table {
             Cell::list(&row.actors),
             Cell::list(&row.reasons),
             Cell::list(&row.evidence),
+            Cell::list(row.guards),
         ]
     };
     Table::new(columns, all.rows.iter().filter(|row| chosen(row)).map(row).collect()).grouped()

@@ -3,8 +3,10 @@
 //! Invariant: the kernel decides, with an operator as the actor and the message as what the operator vouches for.
 //! Deliberately absent: moving as somebody else; who may is part of the row.
 
-use callboard_engine::{Host, Sight, living_supervisor};
-use callboard_kernel::{Command, EntityId, EvidenceRef, Facts, Order, StateReason, Transition, Value};
+use callboard_engine::{Host, Sight, supervisor_seen};
+use callboard_kernel::{
+    Command, EntityId, EvidenceRef, Facts, Order, StateReason, SupervisorSeen, Transition, Value,
+};
 use callboard_ledger::Ledger;
 use callboard_lifecycle::{Kind, Lifecycle, ReasonCode, Trigger, UnknownWord, reason};
 use clap::Args;
@@ -67,24 +69,10 @@ impl TransitionArgs {
         let ledger = store.open_existing()?;
         need_person("moving an entity by hand", Some(&ledger))?;
         let id = ids::find(&ledger, &self.id)?;
-        let command = self.command(id)?;
-        self.leave_to_supervisor(&ledger, id)?;
+        let mut command = self.command(id)?;
+        command.testimony.supervisor = supervisor(&ledger, id)?;
         let text = |record: &_| telling::line(record, &Short::among([id].into_iter()), screen.width());
         send(screen, &ledger, command, &if self.json { Form::Json } else { Form::Text(&text) })
-    }
-
-    /// Refuses an end by hand while somebody is there who will write the true one.
-    fn leave_to_supervisor(&self, ledger: &Ledger, id: EntityId) -> Result<(), Error> {
-        let is_end = Lifecycle::parse(id.kind(), &self.to).is_ok_and(Lifecycle::is_terminal);
-        if id.kind() != Kind::Session || !is_end {
-            return Ok(());
-        }
-        let host = Host::this();
-        let stored = ledger.entity(id).map_err(Error::Ask)?;
-        match stored.and_then(|stored| living_supervisor(&stored, &Sight::present(clock::now(), &host))) {
-            Some(supervisor) => Err(Error::Supervised { id, pid: supervisor.pid }),
-            None => Ok(()),
-        }
     }
 
     fn command(&self, id: EntityId) -> Result<Command, Error> {
@@ -107,6 +95,16 @@ impl TransitionArgs {
         (command.key, command.if_version) = (self.key.clone(), self.if_version);
         Ok(command)
     }
+}
+
+/// Looks for the supervisor of a run, which is asked for before a run is ended by hand.
+fn supervisor(ledger: &Ledger, id: EntityId) -> Result<Option<SupervisorSeen>, Error> {
+    if id.kind() != Kind::Session {
+        return Ok(None);
+    }
+    let host = Host::this();
+    let stored = ledger.entity(id).map_err(Error::Ask)?;
+    Ok(stored.map(|stored| supervisor_seen(&stored, &Sight::present(clock::now(), &host))))
 }
 
 fn facts(pairs: &[(String, String)]) -> Facts {

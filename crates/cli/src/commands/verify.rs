@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use callboard_ledger::{Problem, PublicKey, Report, SealedBy, SealedRoot, Trust};
+use callboard_ledger::{GuardTally, Problem, PublicKey, Report, SealedBy, SealedRoot, Trust};
 use clap::Args;
 
 use crate::advice;
@@ -64,7 +64,19 @@ fn proof(report: &Report) -> String {
         let records = count(report.unproved, "record");
         told += &format!(" {records} unproved: only a newer program can decide what they are.");
     }
-    told
+    told + &report.guards.iter().map(guards).collect::<String>()
+}
+
+/// What is known of the records that passed a guard.
+fn guards(tally: &GuardTally) -> String {
+    let GuardTally { guard, proved, vouched, unnamed } = tally;
+    let told = |records: u64, rest: String| match records {
+        0 => String::new(),
+        _ => format!(" {} {rest}.", count(records, "record")),
+    };
+    told(*proved, format!("passed {guard}, asked again"))
+        + &told(*vouched, format!("passed {guard} by the word of the writer"))
+        + &told(*unnamed, format!("of an older release without a word on {guard}"))
 }
 
 /// What was found, and what to do about it.

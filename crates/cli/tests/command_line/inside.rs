@@ -133,6 +133,7 @@ fn an_end_by_hand_is_refused_while_the_supervisor_lives() {
     assert!(refused.stderr.contains(&format!("callboard stop {id}")), "{}", refused.stderr);
     let pid = supervisor(&view(&shelf, &id));
     assert!(refused.stderr.contains(&format!("pid {pid}")), "{}", refused.stderr);
+    assert!(refused.stderr.contains("guard no_living_supervisor"), "{}", refused.stderr);
     assert_eq!(view(&shelf, &id)["ended_at"], json!(null));
     assert_eq!(shelf.run(&["stop", "--now", &id]).code, Some(0));
 
@@ -141,6 +142,10 @@ fn an_end_by_hand_is_refused_while_the_supervisor_lives() {
     let by_hand =
         ["transition", &planned, "cancelled", "--reason", "run.cancelled.operator", "--message", "m"];
     assert_eq!(shelf.run(&by_hand).code, Some(0));
+    assert!(shelf.well(&["events", &planned, "--json"]).contains("\"guards\":[\"no_living_supervisor\"]"));
+    let told = "1 record passed no_living_supervisor by the word of the writer.";
+    let report = shelf.well(&["verify", "--width", "400"]);
+    assert!(report.contains(told), "{report}");
 }
 
 /// Whoever looks at the end of a run must not read that a person wanted it when an agent did.

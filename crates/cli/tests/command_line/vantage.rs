@@ -5,7 +5,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use callboard_kernel::{Actor, EvidenceRef, Facts, Observe, Order, StateReason, Transition, Value};
+use callboard_kernel::{
+    Actor, EvidenceRef, Facts, Observe, Order, StateReason, SupervisorSeen, Transition, Value,
+};
 use callboard_ledger::Request;
 use callboard_lifecycle::session::{SessionState, SessionTrigger};
 use callboard_lifecycle::{ActorClass, reason as registered};
@@ -266,8 +268,11 @@ fn end_by_hand(shelf: &Shelf, id: &str) {
     let why = StateReason::new(code, "by hand").shown_by(EvidenceRef::human_assertion("by hand"));
     let order = Transition::to(SessionState::Cancelled, why).caused_by(SessionTrigger::EndedByHand);
     let id = id.parse().unwrap_or_else(|error| panic!("{id}: {error}"));
+    let mut command = callboard_kernel::Command::new(id, Order::Transition(order));
+    // A false word: what is tested is that the truth comes out all the same.
+    command.testimony.supervisor = Some(SupervisorSeen::Absent);
     let ended = shelf.ledger().append(Request {
-        command: callboard_kernel::Command::new(id, Order::Transition(order)),
+        command,
         actor: Actor::new(ActorClass::Operator, "ann"),
         now: at(0),
         cause: None,

@@ -192,6 +192,7 @@ fn an_end_by_hand_is_refused_while_the_supervisor_lives() {
     let end = json!({"to": "cancelled", "reason": "run.cancelled.operator", "message": "enough"});
     let refused = host.post(&path(&id, "transition"), &end).problem(409);
     assert!(refused["help"].to_string().contains(&path(&id, "stop")), "{refused}");
+    assert_eq!(refused["refused"]["guard"], "no_living_supervisor", "{refused}");
     assert_eq!(host.get(&format!("/api/v1/entities/{id}")).ok()["ended_at"], Value::Null);
     host.callboard(&["stop", "--now", &id]);
 }

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use callboard_engine::Clock;
 use callboard_kernel::{
-    Actor, Command, Create, EntityId, EvidenceRef, Facts, Moment, Order, StateReason, Transition,
-    Value as Fact,
+    Actor, Command, Create, EntityId, EvidenceRef, Facts, Moment, Order, StateReason, SupervisorSeen,
+    Transition, Value as Fact,
 };
 use callboard_ledger::{Ledger, Options, Request};
 use callboard_lifecycle::session::{SessionState, SessionTrigger};
@@ -264,7 +264,8 @@ fn an_end_is_never_told_as_a_death() {
 
 fn append(dir: &Path, id: EntityId, actor: ActorClass, order: Order) {
     let ledger = sure(Ledger::open(&dir.join("s.db"), Options::default()));
-    let command = Command::new(id, order);
+    let mut command = Command::new(id, order);
+    command.testimony.supervisor = Some(SupervisorSeen::Absent);
     sure(ledger.append(Request { command, actor: Actor::new(actor, "ann"), now: Real.now(), cause: None }));
 }
 

@@ -285,7 +285,7 @@ impl<'a> Recorder<'a> {
         for command in self.begun.iter().cloned().chain([end]) {
             let command = Command { key: None, ..command };
             let context = Context::new(&self.actor, self.desk.clock.now());
-            if let Ok(Decision::Record(event)) = decide(&stored.entity.state, command, &context) {
+            if let Ok(Decision::Record(event)) = decide(&stored.entity, command, &context) {
                 stored.entity.apply(&event).ok()?;
             }
         }

@@ -7,8 +7,8 @@ use crate::refusal::{Refusal, RefusalCode};
 use super::gate::Draft;
 
 pub(super) fn decide(draft: &Draft<'_>, order: Create, key: Option<String>) -> Result<Event, Box<Refusal>> {
-    let kind = draft.state.id.kind();
-    if let Some(standing) = draft.state.lifecycle {
+    let kind = draft.entity.state.id.kind();
+    if let Some(standing) = draft.entity.state.lifecycle {
         let help = "use the entity that is there, or make another id".to_owned();
         return Err(draft.refuse(RefusalCode::Exists, format!("it exists already, as {standing}"), help));
     }
@@ -18,5 +18,5 @@ pub(super) fn decide(draft: &Draft<'_>, order: Create, key: Option<String>) -> R
         return Err(draft.refuse_move(RefusalCode::BadStart, Some(order.at), problem, help));
     }
     draft.check_reasons(&order.reasons)?;
-    Ok(draft.event(EventType::Created, order.at, None, order.reasons, order.data, key))
+    Ok(draft.event(EventType::Created, order.at, order.reasons, order.data, key))
 }

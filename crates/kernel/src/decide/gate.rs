@@ -1,10 +1,10 @@
 //! What every command passes first: its key, its version, its size; then the file of its order takes over.
 
-use callboard_lifecycle::Lifecycle;
+use callboard_lifecycle::{GuardSet, Lifecycle};
 
-use crate::apply::State;
 use crate::command::{Command, Order};
 use crate::context::{Context, Limits};
+use crate::entity::Entity;
 use crate::event::{Channel, Event, EventType};
 use crate::facts::{Facts, Value};
 use crate::reason::StateReason;
@@ -25,25 +25,25 @@ pub enum Decision {
 }
 
 /// Decides about one command.
-pub fn decide(state: &State, command: Command, context: &Context<'_>) -> Result<Decision, Box<Refusal>> {
-    let draft = Draft { state, context };
+pub fn decide(entity: &Entity, command: Command, context: &Context<'_>) -> Result<Decision, Box<Refusal>> {
+    let draft = Draft { entity, context };
     // The key comes first: a repeated command finds its own earlier effect in the way, and that is not an error.
     if let (Some(_), Some(earlier)) = (&command.key, context.earlier) {
         return repeat(&draft, &command, earlier);
     }
     draft.check_size(&command)?;
     if let Some(wanted) = command.if_version
-        && wanted != state.version
+        && wanted != entity.state.version
     {
         return Err(draft.refuse(
             RefusalCode::VersionConflict,
-            format!("it has version {}, not {wanted}", state.version),
+            format!("it has version {}, not {wanted}", entity.state.version),
             "look at what changed, then send the command again with the version it has".to_owned(),
         ));
     }
     let event = match command.order {
         Order::Create(order) => create::decide(&draft, order, command.key),
-        Order::Transition(order) => transition::decide(&draft, order, command.key),
+        Order::Transition(order) => transition::decide(&draft, order, &command.testimony, command.key),
         Order::Observe(order) => observe::decide(&draft, order, command.key),
     }?;
     Ok(Decision::Record(event))
@@ -105,7 +105,7 @@ fn too_large(data: &Facts, limits: &Limits) -> Option<String> {
 
 /// A decision in the making.
 pub(super) struct Draft<'a> {
-    pub(super) state: &'a State,
+    pub(super) entity: &'a Entity,
     pub(super) context: &'a Context<'a>,
 }
 
@@ -115,39 +115,39 @@ impl Draft<'_> {
         &self,
         kind: EventType,
         to: Lifecycle,
-        trigger: Option<callboard_lifecycle::Trigger>,
         reasons: Vec<StateReason>,
         data: Facts,
         key: Option<String>,
     ) -> Event {
         Event {
-            entity: self.state.id,
-            version: self.state.version + 1,
+            entity: self.entity.state.id,
+            version: self.entity.state.version + 1,
             at: self.context.now,
             kind,
             channel: Channel::Audit,
-            from: self.state.lifecycle,
+            from: self.entity.state.lifecycle,
             to,
-            trigger,
+            trigger: None,
             actor: self.context.actor.clone(),
             reasons,
             cause: self.context.cause.map(str::to_owned),
             key,
             data,
+            guards: GuardSet::NONE,
         }
     }
 
     /// Where the entity stands, or the refusal of a command about nothing.
     pub(super) fn standing(&self) -> Result<Lifecycle, Box<Refusal>> {
-        self.state.lifecycle.ok_or_else(|| {
-            let help = format!("list what there is: callboard ps {} --all", self.state.id.kind());
+        self.entity.state.lifecycle.ok_or_else(|| {
+            let help = format!("list what there is: callboard ps {} --all", self.entity.state.id.kind());
             self.refuse(RefusalCode::NotFound, "it does not exist".to_owned(), help)
         })
     }
 
     /// Refuses the reasons that are flawed, or that belong to another kind.
     pub(super) fn check_reasons(&self, reasons: &[StateReason]) -> Result<(), Box<Refusal>> {
-        let kind = self.state.id.kind();
+        let kind = self.entity.state.id.kind();
         for reason in reasons {
             if let Err(flaw) = reason.check() {
                 let help = "correct the reason and send the command again".to_owned();
@@ -202,18 +202,19 @@ impl Draft<'_> {
         problem: String,
         help: String,
     ) -> Box<Refusal> {
-        let machine = self.state.id.kind().machine();
-        let allowed = match self.state.lifecycle {
+        let machine = self.entity.state.id.kind().machine();
+        let allowed = match self.entity.state.lifecycle {
             Some(from) => machine.targets(from.position()),
             None => machine.start.iter().collect(),
         };
         Box::new(Refusal {
             code,
-            message: format!("{}: {problem}", self.state.id),
-            entity: self.state.id.into(),
-            from: self.state.lifecycle,
+            message: format!("{}: {problem}", self.entity.state.id),
+            entity: self.entity.state.id.into(),
+            from: self.entity.state.lifecycle,
             to,
             allowed: allowed.into_iter().map(|state| machine.state_name(state)).collect(),
+            guard: None,
             help,
         })
     }

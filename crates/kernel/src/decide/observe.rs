@@ -10,5 +10,5 @@ use super::gate::Draft;
 pub(super) fn decide(draft: &Draft<'_>, order: Observe, key: Option<String>) -> Result<Event, Box<Refusal>> {
     let standing = draft.standing()?;
     draft.check_reasons(&order.reasons)?;
-    Ok(draft.event(EventType::Observed, standing, None, order.reasons, order.data, key))
+    Ok(draft.event(EventType::Observed, standing, order.reasons, order.data, key))
 }

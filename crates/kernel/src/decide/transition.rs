@@ -3,10 +3,12 @@
 //! Rows of one edge differ in trigger, actor, reasons and evidence. The first row that fits is taken; if none fits,
 //! the refusal speaks of the row that came closest, because that is what the caller can mend.
 
-use callboard_lifecycle::{ActorClass, Lifecycle, Machine, Row, Trigger};
+use callboard_lifecycle::{ActorClass, Guard, GuardSet, Lifecycle, Machine, Row, Trigger};
 
 use crate::command::Transition;
+use crate::context::Guarding;
 use crate::event::{Event, EventType};
+use crate::guard::{self, GuardAnswer, Testimony};
 use crate::reason::StateReason;
 use crate::refusal::{Refusal, RefusalCode};
 
@@ -15,6 +17,7 @@ use super::gate::Draft;
 pub(super) fn decide(
     draft: &Draft<'_>,
     order: Transition,
+    testimony: &Testimony,
     key: Option<String>,
 ) -> Result<Event, Box<Refusal>> {
     let from = draft.standing()?;
@@ -22,14 +25,16 @@ pub(super) fn decide(
     draft.check_reasons(&order.reasons)?;
     let row = row(draft, from, to, &order)?;
     check_facts(draft, to, &order)?;
+    check_guards(draft, to, row, &order, testimony)?;
     // The row fits, so it has at least one trigger; the caller's own choice is among them.
     let trigger = order.trigger.or_else(|| row.trigger_list().next().map(|at| Trigger::new(to.kind(), at)));
-    Ok(draft.event(EventType::Transitioned, to, trigger, order.reasons, order.data, key))
+    let event = draft.event(EventType::Transitioned, to, order.reasons, order.data, key);
+    Ok(Event { trigger, guards: GuardSet::of(row.guards), ..event })
 }
 
 /// The state that is asked for, by name or by trigger.
 fn target(draft: &Draft<'_>, from: Lifecycle, order: &Transition) -> Result<Lifecycle, Box<Refusal>> {
-    let kind = draft.state.id.kind();
+    let kind = draft.entity.state.id.kind();
     let stranger = order.to.is_some_and(|to| to.kind() != kind)
         || order.trigger.is_some_and(|trigger| trigger.kind() != kind);
     if stranger {
@@ -131,6 +136,41 @@ fn check_facts(draft: &Draft<'_>, to: Lifecycle, order: &Transition) -> Result<(
     let problem = format!("{to} requires {} to be recorded", missing.join(", "));
     let help = "send the missing facts in the command's data".to_owned();
     Err(draft.refuse_move(RefusalCode::FactRequired, Some(to), problem, help))
+}
+
+/// The row is the one the caller means; what is asked last is what the caller cannot mend by sending another command.
+fn check_guards(
+    draft: &Draft<'_>,
+    to: Lifecycle,
+    row: &Row,
+    order: &Transition,
+    testimony: &Testimony,
+) -> Result<(), Box<Refusal>> {
+    match draft.context.guarding {
+        Guarding::Recorded => Ok(()),
+        Guarding::Asked => row.guards.iter().try_for_each(|guard| {
+            check_guard(draft, to, *guard, guard::ask(*guard, draft.entity, order, testimony))
+        }),
+    }
+}
+
+fn check_guard(
+    draft: &Draft<'_>,
+    to: Lifecycle,
+    guard: Guard,
+    answer: GuardAnswer,
+) -> Result<(), Box<Refusal>> {
+    let refusal = match answer {
+        GuardAnswer::Holds => return Ok(()),
+        GuardAnswer::Fails { because, help } => {
+            draft.refuse_move(RefusalCode::GuardFailed, Some(to), format!("{because} (guard {guard})"), help)
+        }
+        GuardAnswer::Unanswered { help } => {
+            let problem = format!("nothing answers the guard {guard} of a move to {to}");
+            draft.refuse_move(RefusalCode::GuardUnanswered, Some(to), problem, help.to_owned())
+        }
+    };
+    Err(Box::new(Refusal { guard: Some(guard), ..*refusal }))
 }
 
 fn no_edge(draft: &Draft<'_>, from: Lifecycle, to: Lifecycle) -> Box<Refusal> {

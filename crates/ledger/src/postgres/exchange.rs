@@ -154,7 +154,7 @@ impl Taking {
         if record.hash_after(stored.head, &mut self.scratch) != record.hash {
             return Err(refuse("its bytes, after the records before it, do not match its hash".to_owned()));
         }
-        import::decided(record).map_err(refuse)?;
+        import::decided(record, &stored.entity).map_err(refuse)?;
         stored.follow(record).map_err(|error| refuse(trouble::chain(&error)))?;
         (self.seen.seq, self.seen.at) = (record.seq, record.at);
         if let Some(sealed) = &mut self.sealed {

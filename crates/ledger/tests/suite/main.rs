@@ -88,7 +88,9 @@ on_both_engines! {
         a_tail_that_was_cut_is_found,
         every_commit_is_sealed_and_an_honest_write_covers_nothing_up,
         a_log_that_ends_before_its_seal_is_doubted_until_it_is_accepted,
-        a_write_that_a_trigger_swallows_is_not_acknowledged;
+        a_write_that_a_trigger_swallows_is_not_acknowledged,
+        a_guard_of_the_log_is_asked_again_and_another_is_the_word_of_its_writer,
+        a_record_of_a_release_without_guards_is_taken_and_counted;
     exchange:
         what_was_exported_is_the_same_on_either_engine,
         a_changed_line_is_named_and_nothing_is_taken,

@@ -1,9 +1,16 @@
 //! `verify`: what somebody changed who could switch the database's own guards off.
 
-use callboard_ledger::{Ledger, Trust};
+use callboard_kernel::{
+    Actor, Create, EntityId, EvidenceRef, Facts, Order, RefusalCode, StateReason, SupervisorSeen, Transition,
+};
+use callboard_ledger::{GuardTally, Ledger, Receipt, Record, Trust};
+use callboard_lifecycle::session::SessionState;
+use callboard_lifecycle::task::TaskState;
+use callboard_lifecycle::{ActorClass, Guard, Kind, Lifecycle, reason};
 
-use crate::requests::{create, observe, request, session};
+use crate::requests::{create, go, observe, request, session};
 use crate::shelf::Shelf;
+use crate::{records, refusal};
 
 /// A store with a few checkpoints, clean so far.
 fn sealed(shelf: &Shelf) -> Ledger {
@@ -112,4 +119,93 @@ pub(crate) fn a_write_that_a_trigger_swallows_is_not_acknowledged(shelf: &Shelf)
     assert_eq!(ledger.head().unwrap(), 1);
     let report = ledger.verify().unwrap();
     assert!(report.problems.iter().any(|found| found.problem.contains("swallow")), "{report:?}");
+}
+
+/// A task that the system tries again, and a run that an operator ends by hand.
+fn guarded(ledger: &Ledger) -> (Receipt, Receipt) {
+    let task = EntityId::new(Kind::Task, uuid::Uuid::from_u128(7));
+    let by_system = |order: Order| {
+        let mut request = request(task, 0, order);
+        request.actor = Actor::new(ActorClass::System, "board");
+        request
+    };
+    let open = Order::Create(Create { at: TaskState::Open.into(), reasons: vec![], data: Facts::none() });
+    ledger.append(by_system(open)).unwrap();
+    ledger.append(by_system(go(TaskState::Claimed, "task.claimed.ok"))).unwrap();
+    ledger.append(by_system(go(TaskState::Failed, "task.failed.reported"))).unwrap();
+    let unnumbered = ledger.append(by_system(go(TaskState::Open, "task.open.retry")));
+    assert_eq!(refusal(unnumbered), RefusalCode::GuardFailed, "it must say which retry it is");
+    let Order::Transition(retry) = go(TaskState::Open, "task.open.retry") else { unreachable!() };
+    let retried = ledger.append(by_system(Order::Transition(retry.with(Facts::none().with("retries", 1)))));
+    ledger.append(request(session(1), 0, create("a"))).unwrap();
+    let vouched = EvidenceRef::human_assertion("I looked");
+    let why = StateReason::new(reason("run.cancelled.operator").unwrap(), "enough").shown_by(vouched);
+    let to: Lifecycle = SessionState::Cancelled.into();
+    let mut by_hand = request(session(1), 0, Order::Transition(Transition::to(to, why)));
+    by_hand.actor = Actor::new(ActorClass::Operator, "ann");
+    assert_eq!(refusal(ledger.append(by_hand.clone())), RefusalCode::GuardUnanswered, "nobody looked");
+    by_hand.command.testimony.supervisor = Some(SupervisorSeen::Absent);
+    (retried.unwrap(), ledger.append(by_hand).unwrap())
+}
+
+pub(crate) fn a_guard_of_the_log_is_asked_again_and_another_is_the_word_of_its_writer(shelf: &Shelf) {
+    let ledger = shelf.open("board");
+    let (retried, by_hand) = guarded(&ledger);
+    assert!(retried.record.line().unwrap().contains("\"guards\":[\"retries_left\"]"));
+    assert!(by_hand.record.event().unwrap().guards.has(Guard::NoLivingSupervisor));
+    let tally = |guard, proved, vouched, unnamed| GuardTally { guard, proved, vouched, unnamed };
+    let report = ledger.verify().unwrap();
+    let seen = tally(Guard::NoLivingSupervisor, 0, 1, 0);
+    assert!(report.ok, "{report:?}");
+    assert_eq!(report.guards, [seen, tally(Guard::RetriesLeft, 1, 0, 0)]);
+
+    let mut lines = String::new();
+    ledger
+        .export(callboard_ledger::Range::ALL, &mut |line| {
+            lines.push_str(line);
+            lines.push('\n');
+            Ok(())
+        })
+        .unwrap();
+    for copy in [shelf.open("copy"), shelf.other().open("copy")] {
+        copy.import(&mut lines.as_bytes()).unwrap();
+        assert_eq!(records(&copy), records(&ledger));
+        assert_eq!(copy.verify().unwrap().guards, report.guards);
+    }
+
+    // Whoever has the database and knows how records are hashed can write what the kernel would refuse.
+    let mut forged = records(&ledger);
+    let before = forged[2].hash;
+    forged[3].body = forged[3].body.replace("\"retries\":1", "\"retries\":4");
+    forged[3].hash = forged[3].hash_after(before, &mut Vec::new());
+    let told = "its guard retries_left did not hold: the command does not record that this is retry 1";
+    let refused = shelf.open("forged").import(&mut file(&forged).as_bytes()).unwrap_err();
+    assert_eq!(refused.to_string(), format!("line 4 cannot be taken: {told}"));
+    let hash = forged[3].hash;
+    shelf.unguarded(
+        "board",
+        &format!("UPDATE ledger SET body = '{}', hash = {} WHERE seq = 4", forged[3].body, shelf.bytes(hash)),
+    );
+    let report = ledger.verify().unwrap();
+    assert!(report.problems.iter().any(|found| found.problem == told), "{report:?}");
+}
+
+/// A file that holds these records.
+fn file(records: &[Record]) -> String {
+    records.iter().map(|record| record.line().unwrap() + "\n").collect()
+}
+
+pub(crate) fn a_record_of_a_release_without_guards_is_taken_and_counted(shelf: &Shelf) {
+    let ledger = shelf.open("board");
+    guarded(&ledger);
+    let mut older = records(&ledger);
+    let before = older[4].hash;
+    older[5].body = older[5].body.replace(",\"guards\":[\"no_living_supervisor\"]", "");
+    older[5].hash = older[5].hash_after(before, &mut Vec::new());
+    let copy = shelf.open("older");
+    copy.import(&mut file(&older).as_bytes()).unwrap();
+    let report = copy.verify().unwrap();
+    assert!(report.ok, "{report:?}");
+    let unnamed = GuardTally { guard: Guard::NoLivingSupervisor, proved: 0, vouched: 0, unnamed: 1 };
+    assert_eq!(report.guards[0], unnamed);
 }

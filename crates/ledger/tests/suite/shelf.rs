@@ -90,6 +90,11 @@ impl Shelf {
         connection.execute_batch(&format!("BEGIN; {off} {sql}; {on} COMMIT")).unwrap();
     }
 
+    /// A hash as the engine's SQL writes bytes.
+    pub(crate) fn bytes(&self, hash: callboard_ledger::Hash) -> String {
+        if self.server.is_some() { format!("decode('{hash}', 'hex')") } else { format!("x'{hash}'") }
+    }
+
     /// Adds a trigger that turns every insert into the log into nothing.
     pub(crate) fn swallow(&self, name: &str) {
         if let Some((cluster, _)) = &self.server {

@@ -56,23 +56,23 @@ machine! {
     rows {
         Pending => Running   on [Spawned]        by [Supervisor, System] because ["run.started.*"];
         Pending => Failed    on [SpawnFailed]    by [Supervisor, System] because ["run.failed.*"] shown by [ToolResult];
-        Pending => Failed    on [EndedByHand]    by [Operator]   because ["run.failed.*", "system.health.*"] shown by [HumanAssertion];
+        Pending => Failed    on [EndedByHand]    by [Operator]   when [NoLivingSupervisor] because ["run.failed.*", "system.health.*"] shown by [HumanAssertion];
         Pending => Aborted   on [Interrupted]    by [Supervisor, System] because ["run.aborted.*"] shown by [ToolResult];
-        Pending => Aborted   on [Reaped]         by [System]     because ["system.health.*"] shown by [ToolResult];
-        Pending => Aborted   on [EndedByHand]    by [Operator]   because ["run.aborted.*", "system.health.*"] shown by [HumanAssertion];
+        Pending => Aborted   on [Reaped]         by [System]     when [NoLivingSupervisor] because ["system.health.*"] shown by [ToolResult];
+        Pending => Aborted   on [EndedByHand]    by [Operator]   when [NoLivingSupervisor] because ["run.aborted.*", "system.health.*"] shown by [HumanAssertion];
         Pending => Cancelled on [StopAsked]      by [Supervisor, System] because ["run.cancelled.*"] shown by [ToolResult, HumanAssertion];
-        Pending => Cancelled on [EndedByHand]    by [Operator]   because ["run.cancelled.*", "system.health.*"] shown by [HumanAssertion];
+        Pending => Cancelled on [EndedByHand]    by [Operator]   when [NoLivingSupervisor] because ["run.cancelled.*", "system.health.*"] shown by [HumanAssertion];
 
         Running => Completed on [ExitedClean]    by [Supervisor, System] because ["run.completed.*"] shown by [ToolResult];
         Running => Failed    on [ExitedDirty]    by [Supervisor, System] because ["run.failed.*"] shown by [ToolResult];
         Running => Failed    on [ContractBroken] by [Supervisor, System] because ["run.failed.missing_artifact", "run.failed.invalid_artifact"] shown by [Artifact];
-        Running => Failed    on [EndedByHand]    by [Operator]   because ["run.failed.*", "system.health.*"] shown by [HumanAssertion];
+        Running => Failed    on [EndedByHand]    by [Operator]   when [NoLivingSupervisor] because ["run.failed.*", "system.health.*"] shown by [HumanAssertion];
         Running => TimedOut  on [DeadlineReached] by [Supervisor, System] because ["run.timed_out.*"] shown by [ToolResult];
         Running => Aborted   on [Interrupted]    by [Supervisor, System] because ["run.aborted.*"] shown by [ToolResult];
-        Running => Aborted   on [Reaped]         by [System]     because ["system.health.*"] shown by [ToolResult];
-        Running => Aborted   on [EndedByHand]    by [Operator]   because ["run.aborted.*", "system.health.*"] shown by [HumanAssertion];
+        Running => Aborted   on [Reaped]         by [System]     when [NoLivingSupervisor] because ["system.health.*"] shown by [ToolResult];
+        Running => Aborted   on [EndedByHand]    by [Operator]   when [NoLivingSupervisor] because ["run.aborted.*", "system.health.*"] shown by [HumanAssertion];
         Running => Cancelled on [StopAsked]      by [Supervisor, System] because ["run.cancelled.*"] shown by [ToolResult, HumanAssertion];
-        Running => Cancelled on [EndedByHand]    by [Operator]   because ["run.cancelled.*", "system.health.*"] shown by [HumanAssertion];
+        Running => Cancelled on [EndedByHand]    by [Operator]   when [NoLivingSupervisor] because ["run.cancelled.*", "system.health.*"] shown by [HumanAssertion];
     }
     requires { TimedOut: "timeout_s", "elapsed_s"; }
 

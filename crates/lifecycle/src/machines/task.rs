@@ -127,7 +127,8 @@ machine! {
         WaitingForSubtasks => Blocked   on [SubtaskOverdue] by [System];
         WaitingForSubtasks => Cancelled on [CancelAsked]    by [Operator, System] because ["task.cancelled.*"];
 
-        Failed => Open                on [Retried]         by [Operator, System];
+        Failed => Open                on [Retried]         by [System] when [RetriesLeft];
+        Failed => Open                on [Retried]         by [Operator];
 
         Done => Closed                on [Verified]        by [System, Operator] because ["task.closed.*"] shown by [ToolResult, Artifact, File, HumanAssertion];
         Done => Failed                on [VerificationRejected] by [System, Operator] because ["task.failed.*"] shown by [ToolResult, Artifact, File, HumanAssertion];

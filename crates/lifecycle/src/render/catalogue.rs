@@ -1,4 +1,4 @@
-//! The whole document: machines, vocabularies, colours and facts, for presenters that draw from the tables.
+//! The whole document: machines, vocabularies, colours, facts and guards, for presenters that draw from the tables.
 //!
 //! Invariant: a presenter that has read this needs no list of its own. Deliberately absent: the reason codes, which
 //! have a document of their own because they are many.
@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::description::{Description, Meaning, describe};
 use crate::colour::{Colour, Icon, Token};
 use crate::fact::FACTS;
+use crate::guard::{Guard, GuardBasis};
 use crate::machine::Machine;
 use crate::severity::Tone;
 use crate::vocabulary::{TAXONOMIES, Taxonomy};
@@ -24,6 +25,8 @@ pub struct Catalogue {
     pub tokens: Vec<TokenDescription>,
     /// Every fact a machine may require.
     pub facts: Vec<Meaning>,
+    /// Every guard a row may have.
+    pub guards: Vec<GuardDescription>,
     /// How a row without a status is shown.
     pub legacy: Legacy,
 }
@@ -76,6 +79,17 @@ pub struct Theme {
     pub fg: String,
 }
 
+/// One guard.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct GuardDescription {
+    /// The stable name.
+    pub name: &'static str,
+    /// One sentence.
+    pub meaning: &'static str,
+    /// What its answer rests on.
+    pub basis: GuardBasis,
+}
+
 /// How a row without a status is shown: as what it is, and never counted as anything else.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Legacy {
@@ -110,6 +124,7 @@ impl Catalogue {
             taxonomies: TAXONOMIES.iter().map(VocabularyDescription::of).collect(),
             tokens: Token::ALL.iter().copied().map(TokenDescription::of).collect(),
             facts: FACTS.iter().map(|fact| Meaning { name: fact.name, meaning: fact.meaning }).collect(),
+            guards: Guard::ALL.iter().copied().map(GuardDescription::of).collect(),
             legacy: Legacy::SHOWN,
         }
     }
@@ -127,6 +142,12 @@ impl VocabularyDescription {
             glyph: pill.icon.glyph(),
         });
         Self { name: taxonomy.name, values: values.collect() }
+    }
+}
+
+impl GuardDescription {
+    fn of(guard: Guard) -> Self {
+        Self { name: guard.name(), meaning: guard.meaning(), basis: guard.basis() }
     }
 }
 
@@ -184,6 +205,8 @@ mod tests {
             })
         );
         assert_eq!(document["facts"].as_array().unwrap().len(), FACTS.len());
+        assert_eq!(document["guards"][0]["name"], "no_living_supervisor");
+        assert_eq!(document["guards"][0]["basis"], "testimony");
         assert_eq!(
             (document["legacy"]["icon"].as_str(), document["legacy"]["border"].as_str()),
             (Some("dash"), Some("dotted"))

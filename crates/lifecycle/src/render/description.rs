@@ -13,7 +13,7 @@ use crate::machines::Kind;
 use crate::session::SessionState;
 use crate::vocabulary::Pill;
 use crate::word::{Word, Words};
-use crate::{Delivery, Evidence, Health, Icon, Token, Tone};
+use crate::{Delivery, Evidence, Guard, Health, Icon, Token, Tone};
 
 /// One machine, described.
 #[derive(Clone, Debug, Serialize)]
@@ -131,8 +131,10 @@ pub struct RowDescription {
     pub actors: Vec<ActorClass>,
     /// for one of these reasons (`run.failed.*` is a family),
     pub reasons: Vec<String>,
-    /// with evidence of one of these kinds, if any is listed.
+    /// with evidence of one of these kinds, if any is listed,
     pub evidence: Vec<Evidence>,
+    /// while all of these guards hold.
+    pub guards: &'static [Guard],
     /// Is it the approval desk's?
     pub desk: bool,
 }
@@ -193,6 +195,14 @@ impl Description {
     }
 }
 
+impl Description {
+    /// The guards of its rows, each once.
+    pub fn guards(&self) -> Vec<Guard> {
+        let asked = |guard: &Guard| self.rows.iter().any(|row| row.guards.contains(guard));
+        Guard::ALL.iter().copied().filter(asked).collect()
+    }
+}
+
 impl From<Word> for Meaning {
     fn from(word: Word) -> Self {
         Self { name: word.name, meaning: word.meaning }
@@ -222,6 +232,7 @@ fn describe_row(machine: &Machine, row: &Row) -> RowDescription {
         actors: row.actors.classes().collect(),
         reasons: if row.because.is_empty() { own_family() } else { listed() },
         evidence: row.evidence.kinds().collect(),
+        guards: row.guards,
         desk: row.desk,
     }
 }

@@ -3,7 +3,7 @@
 //! Invariant: the ids in the drawing are the states' names and every edge is drawn once, so what is drawn can be read
 //! back. Deliberately absent: layout; the renderer of the reader decides.
 
-use super::description::{Description, RowDescription, describe};
+use super::description::{Description, Edge, RowDescription, describe};
 use crate::actor::ActorClass;
 use crate::colour::Token;
 use crate::machine::Machine;
@@ -11,18 +11,41 @@ use crate::word::Words;
 
 /// The state diagram of a machine, ending with a line break.
 ///
-/// Edges are labelled with their triggers; those of the approval desk also say who takes them.
+/// Edges are labelled with their triggers and, in brackets, their guards; those of the approval desk also say who takes them.
 pub fn mermaid(machine: &Machine) -> String {
     let all = describe(machine);
     let mut lines = vec!["stateDiagram-v2".to_owned()];
     lines.extend(all.initial.iter().map(|state| format!("[*] --> {state}")));
-    lines.extend(
-        all.edges.iter().map(|edge| format!("{} --> {}: {}", edge.from, edge.to, edge.triggers.join(", "))),
-    );
+    lines
+        .extend(all.edges.iter().map(|edge| format!("{} --> {}: {}", edge.from, edge.to, label(&all, edge))));
     lines.extend(all.rows.iter().filter(|row| row.desk).map(desk_edge));
     lines.extend(all.terminal.iter().map(|state| format!("{state} --> [*]")));
     lines.extend(Token::ALL.iter().flat_map(|token| colouring(&all, *token)));
     lines.join("\n    ") + "\n"
+}
+
+fn label(all: &Description, edge: &Edge) -> String {
+    let labels: Vec<String> =
+        edge.triggers.iter().map(|trigger| format!("{trigger}{}", guards(all, edge, trigger))).collect();
+    labels.join(", ")
+}
+
+/// What a trigger of an edge is guarded by, and for whom where others may take it unguarded.
+fn guards(all: &Description, edge: &Edge, trigger: &str) -> String {
+    let of_trigger = |row: &&RowDescription| {
+        !row.desk && (row.from, row.to) == (edge.from, edge.to) && row.triggers.contains(&trigger)
+    };
+    let rows: Vec<&RowDescription> = all.rows.iter().filter(of_trigger).collect();
+    let is_guarded = |row: &&RowDescription| !row.guards.is_empty();
+    let names =
+        |row: &RowDescription| row.guards.iter().map(|guard| guard.name()).collect::<Vec<_>>().join(", ");
+    if rows.iter().all(is_guarded) {
+        return rows.iter().map(|row| format!(" [{}]", names(row))).collect();
+    }
+    let takers =
+        |row: &RowDescription| row.actors.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let guarded = rows.into_iter().filter(is_guarded);
+    guarded.map(|row| format!(" [{} for {}]", names(row), takers(row))).collect()
 }
 
 fn desk_edge(row: &RowDescription) -> String {
@@ -86,10 +109,13 @@ mod tests {
     fn a_label_names_the_triggers_and_who_takes_a_row_of_the_desk() {
         let session = mermaid(Kind::Session.machine());
         assert!(
-            session.contains("running --> failed: exited_dirty, contract_broken, ended_by_hand\n"),
+            session.contains(
+                "running --> failed: exited_dirty, contract_broken, ended_by_hand [no_living_supervisor]\n"
+            ),
             "{session}"
         );
         let task = mermaid(Kind::Task.machine());
+        assert!(task.contains("failed --> open: retried [retries_left for system]\n"), "{task}");
         assert!(task.contains("done --> pending_approval: approval_asked (approval desk)\n"), "{task}");
         assert!(task.contains("pending_approval --> closed: approved (person)\n"), "{task}");
         assert!(!session.contains('('), "only the desk's edges say who takes them");

@@ -8,9 +8,11 @@ use super::markdown::{Markdown, capitalised, code, codes};
 use super::mermaid::mermaid;
 use crate::axes::Health;
 use crate::fact::FACTS;
+use crate::guard::Guard;
 use crate::machine::{Machine, Nature};
 use crate::reason::ReasonDef;
 use crate::vocabulary::Shown;
+use crate::word::Words;
 
 /// The Markdown page of a machine.
 pub fn page(machine: &Machine) -> String {
@@ -64,30 +66,52 @@ fn states(page: &mut Markdown, all: &Description) {
 
 fn transitions(page: &mut Markdown, all: &Description) {
     let table = |page: &mut Markdown, chosen: &dyn Fn(&RowDescription) -> bool| {
-        let rows: Vec<[String; 6]> = all.rows.iter().filter(|row| chosen(row)).map(transition).collect();
-        page.table(["From", "To", "On", "By", "Because", "Shown by"], &rows);
+        let rows: Vec<[String; 7]> = all.rows.iter().filter(|row| chosen(row)).map(transition).collect();
+        page.table(["From", "To", "On", "By", "When", "Because", "Shown by"], &rows);
     };
     page.heading("Transitions");
     page.paragraph(
-        "A row is taken when one of its triggers happens, by one of those listed, with one of the reasons, and with \
-         one piece of evidence of a listed kind where any is listed.",
+        "A row is taken when one of its triggers happens, by one of those listed, while its guards hold, with one of \
+         the reasons, and with one piece of evidence of a listed kind where any is listed.",
     );
     table(page, &|row| !row.desk);
     if let Some(also) = &all.also {
         page.paragraph(&format!("{}.", capitalised(&also.note)));
         table(page, &|row| row.desk);
     }
+    guards(page, all);
     page.heading("Triggers");
     meanings(page, "Trigger", all.triggers.iter().copied());
 }
 
-fn transition(row: &RowDescription) -> [String; 6] {
+fn guards(page: &mut Markdown, all: &Description) {
+    let guards = all.guards();
+    if guards.is_empty() {
+        return;
+    }
+    page.heading("Guards");
+    page.paragraph(
+        "What must hold before a row is taken. A guard that nothing answers refuses. The record names the guards that \
+         held; one that rests on the log is asked again by `callboard verify`, the others are the word of whoever wrote \
+         the record.",
+    );
+    guards_table(page, &guards);
+}
+
+/// The table of some guards.
+pub(super) fn guards_table(page: &mut Markdown, guards: &[Guard]) {
+    let row = |guard: &Guard| [code(guard.name()), guard.meaning().to_owned(), guard.basis().to_string()];
+    page.table(["Guard", "Meaning", "Rests on"], &guards.iter().map(row).collect::<Vec<_>>());
+}
+
+fn transition(row: &RowDescription) -> [String; 7] {
     let actors: Vec<String> = row.actors.iter().map(|actor| actor.to_string().replace('_', " ")).collect();
     [
         code(row.from),
         code(row.to),
         codes(&row.triggers),
         actors.join(", "),
+        codes(row.guards.iter().map(ToString::to_string)),
         codes(&row.reasons),
         codes(row.evidence.iter().map(ToString::to_string)),
     ]
@@ -184,6 +208,7 @@ mod tests {
                 ("Health", machine.health.len() + machine.health_also.len()),
                 ("Delivery", machine.delivery.len()),
                 ("Old names", machine.old_states.len()),
+                ("Guards", describe(machine).guards().len()),
                 ("Required facts", machine.requires.iter().map(|needs| needs.facts.len()).sum()),
             ] {
                 assert_eq!(
@@ -206,7 +231,7 @@ mod tests {
             rows(&page, "Transitions").into_iter().find(|row| row.contains("contract_broken")).unwrap();
         assert_eq!(
             dirty,
-            "| `running` | `failed` | `contract_broken` | system, supervisor | `run.failed.missing_artifact`, \
+            "| `running` | `failed` | `contract_broken` | system, supervisor |  | `run.failed.missing_artifact`, \
              `run.failed.invalid_artifact` | `artifact` |"
         );
         let ended = rows(&page, "States").into_iter().find(|row| row.contains("`timed_out`")).unwrap();

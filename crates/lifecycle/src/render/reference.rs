@@ -5,12 +5,13 @@
 
 use super::description::Meaning;
 use super::markdown::{Markdown, capitalised, code, codes};
-use super::page::{meanings, reasons_table, shown};
+use super::page::{guards_table, meanings, reasons_table, shown};
 use crate::actor::ActorClass;
 use crate::axes::{Delivery, Health, PhaseName};
 use crate::colour::{Colour, Token};
 use crate::evidence::Evidence;
 use crate::fact::FACTS;
+use crate::guard::{Guard, GuardBasis};
 use crate::outcome::Outcome;
 use crate::policy::PolicyVersion;
 use crate::reason::{REASONS, Scope};
@@ -59,6 +60,11 @@ pub fn vocabulary_page() -> String {
     page.heading("Actors");
     page.paragraph("Who may take a row.");
     words::<ActorClass>(&mut page, "Actor");
+    page.heading("Guards");
+    page.paragraph("What must hold before a row that names it is taken, and what its answer rests on.");
+    guards_table(&mut page, Guard::ALL);
+    page.heading("Bases of guards");
+    words::<GuardBasis>(&mut page, "Basis");
     facts(&mut page);
     tokens(&mut page);
     legacy(&mut page);

@@ -8,10 +8,11 @@ use std::time::Instant;
 use axum::Extension;
 use axum::extract::{Path, State};
 use callboard_engine::{
-    Seen, Sight, StopFor, StopWish, living_supervisor, set_aside, taken_back, wish_to_stop,
+    Seen, Sight, StopFor, StopWish, set_aside, supervisor_seen, taken_back, wish_to_stop,
 };
 use callboard_kernel::{
-    Actor, Command, EntityId, EvidenceRef, Facts, Observe, Order, RefusalCode, StateReason, Transition,
+    Actor, Command, EntityId, EvidenceRef, Facts, Observe, Order, RefusalCode, StateReason, SupervisorSeen,
+    Testimony, Transition,
 };
 use callboard_ledger::{AppendError, Page, Record, Request, Scope as Whose, Stored};
 use callboard_lifecycle::{ActorClass, Kind, Lifecycle, ReasonCode, Trigger, reason};
@@ -34,6 +35,7 @@ struct Ask {
     actor: Actor,
     key: Option<String>,
     if_version: Option<u64>,
+    testimony: Testimony,
     /// What was asked for and with which body: told in the record, and compared when a key comes again.
     cause: String,
 }
@@ -43,12 +45,14 @@ impl Ask {
         let digest = blake3::hash(body).to_hex();
         let actor = actor(app, who);
         let cause = format!("http {act} {}", &digest[..16]);
-        Ok(Self { id: id_of(id)?, actor, key: key.of(who), if_version: None, cause })
+        let testimony = Testimony::default();
+        Ok(Self { id: id_of(id)?, actor, key: key.of(who), if_version: None, testimony, cause })
     }
 
     fn request(&self, app: &App, order: Order) -> Request {
         let mut command = Command::new(self.id, order);
         (command.key, command.if_version) = (self.key.clone(), self.if_version);
+        command.testimony = self.testimony;
         Request { command, actor: self.actor.clone(), now: app.now(), cause: Some(self.cause.clone()) }
     }
 
@@ -149,7 +153,7 @@ pub(super) async fn transition(
     let to = Lifecycle::parse(kind, &body.to).map_err(word)?;
     if kind == Kind::Session && to.is_terminal() {
         let id = asked.id;
-        ask(&app, move |app| leave_to_supervisor(app, id)).await?;
+        asked.testimony.supervisor = ask(&app, move |app| supervisor(app, id)).await?;
     }
     let order = Transition {
         to: Some(to),
@@ -160,16 +164,10 @@ pub(super) async fn transition(
     asked.send(&app, Order::Transition(order)).await
 }
 
-/// Refuses an end by hand while somebody is there who will write the true one.
-fn leave_to_supervisor(app: &App, id: EntityId) -> Result<(), Problem> {
-    let stored = app.ledger.entity(id)?;
-    match stored.and_then(|stored| living_supervisor(&stored, &Sight::present(app.now(), &app.host))) {
-        Some(supervisor) => Err(Problem::conflict(
-            format!("its supervisor (pid {}) is alive and records its end", supervisor.pid),
-            format!("ask it to stop: POST /api/v1/entities/{id}/stop"),
-        )),
-        None => Ok(()),
-    }
+/// Looks for the supervisor of a run, which is asked for before a run is ended by hand.
+fn supervisor(app: &App, id: EntityId) -> Result<Option<SupervisorSeen>, Problem> {
+    let sight = Sight::present(app.now(), &app.host);
+    Ok(app.ledger.entity(id)?.map(|stored| supervisor_seen(&stored, &sight)))
 }
 
 async fn recorded(

@@ -132,6 +132,8 @@ pub(crate) struct Record {
     cause: Option<String>,
     key: Option<String>,
     data: BTreeMap<String, Value>,
+    /// The guards that held, where the row has any.
+    guards: Option<Vec<String>>,
     hash: String,
 }
 
@@ -223,5 +225,7 @@ pub(crate) struct Refusal {
     from: Option<String>,
     to: Option<String>,
     allowed: Vec<String>,
+    /// The guard that stands in the way, where one does.
+    guard: Option<String>,
     help: String,
 }

@@ -1,0 +1,154 @@
+//! Each guard, made true and made false: every row that has it is taken in the one case and refused in the other.
+//!
+//! Invariant: a declared guard has its two cases here, or this file does not compile. Deliberately absent: how a guard is
+//! answered in the world; the tests of the program show that.
+
+use callboard_kernel::{
+    Actor, Command, Context, Decision, Entity, EntityId, Event, EvidenceRef, Facts, Guarding, Moment, Order,
+    Refusal, RefusalCode, State, StateReason, SupervisorSeen, Testimony, Transition, decide,
+};
+use callboard_lifecycle::{
+    ActorClass, Guard, GuardSet, Lifecycle, MACHINES, Machine, REASONS, Row, Trigger, Words, reason,
+};
+
+/// What is recorded of the entity, what the command records, and what its sender saw.
+#[derive(Clone)]
+struct Case {
+    recorded: Facts,
+    data: Facts,
+    testimony: Testimony,
+}
+
+impl Case {
+    const SILENT: Self =
+        Self { recorded: Facts::none(), data: Facts::none(), testimony: Testimony { supervisor: None } };
+
+    fn seen(supervisor: SupervisorSeen) -> Self {
+        Self { testimony: Testimony { supervisor: Some(supervisor) }, ..Self::SILENT }
+    }
+
+    fn retry(used: i64, limit: Option<i64>, next: Option<i64>) -> Self {
+        let mut recorded = Facts::none().with("retries", used);
+        limit.into_iter().for_each(|limit| recorded.set("retries_max", limit));
+        let mut data = Facts::none();
+        next.into_iter().for_each(|next| data.set("retries", next));
+        Self { recorded, data, ..Self::SILENT }
+    }
+}
+
+/// Cases in which the guard holds, and cases in which it does not.
+fn cases(guard: Guard) -> (Vec<Case>, Vec<Case>) {
+    match guard {
+        Guard::NoLivingSupervisor => {
+            (vec![Case::seen(SupervisorSeen::Absent)], vec![Case::seen(SupervisorSeen::Alive { pid: 7 })])
+        }
+        Guard::RetriesLeft => (
+            vec![
+                Case::retry(0, None, Some(1)),
+                Case::retry(2, None, Some(3)),
+                Case::retry(3, Some(4), Some(4)),
+            ],
+            vec![
+                Case::retry(3, None, Some(4)),
+                Case::retry(0, Some(0), Some(1)),
+                Case::retry(1, None, Some(1)),
+                Case::retry(0, None, None),
+            ],
+        ),
+    }
+}
+
+/// The rows that have a guard, with their machine.
+fn guarded(guard: Guard) -> Vec<(&'static Machine, &'static Row)> {
+    let rows = MACHINES.iter().flat_map(|machine| machine.rows.iter().map(move |row| (*machine, row)));
+    rows.filter(|(_, row)| row.guards.contains(&guard)).collect()
+}
+
+/// What a proved row always has.
+fn found<T>(part: Option<T>) -> T {
+    part.unwrap_or_else(|| panic!("a row lacks what the proofs ask for"))
+}
+
+fn take(machine: &Machine, row: &Row, case: &Case, guarding: Guarding) -> Result<Event, Box<Refusal>> {
+    let (from, to) = (Lifecycle::new(machine.kind, row.from), Lifecycle::new(machine.kind, row.to));
+    let id = EntityId::new(machine.kind, uuid::Uuid::from_u128(1));
+    let mut entity = Entity::known_by(State { id, version: 1, lifecycle: Some(from) });
+    entity.facts = case.recorded.clone();
+    let explains = |code: &str| match row.because.first() {
+        None => code.starts_with(&format!("{}.{}.", machine.entity, machine.state_name(row.to))),
+        Some(pattern) => code.starts_with(pattern.trim_end_matches('*')),
+    };
+    let code = REASONS.iter().filter(|def| explains(def.code)).find_map(|def| reason(def.code).ok());
+    let mut why = StateReason::new(found(code), "seen");
+    let filled = |text: &str| Some(text.to_owned());
+    for kind in row.evidence.kinds() {
+        let (detail, path) = (filled("seen"), filled("p"));
+        why = why.shown_by(EvidenceRef { detail, path, ..EvidenceRef::bare(kind) });
+    }
+    let mut data = case.data.clone();
+    machine.required_facts(row.to).iter().for_each(|fact| data.set(*fact, 1));
+    let trigger = Trigger::new(machine.kind, found(row.trigger_list().next()));
+    let order = Transition::to(to, why).caused_by(trigger).with(data);
+    let actor = Actor::new(found(row.actors.classes().next()), "test");
+    let mut context = Context::new(&actor, Moment::from_micros(1));
+    context.guarding = guarding;
+    let command = Command { testimony: case.testimony, ..Command::new(id, Order::Transition(order)) };
+    decide(&entity, command, &context).map(|decision| match decision {
+        Decision::Record(event) => event,
+        Decision::Repeat { .. } => unreachable!("no key was given"),
+    })
+}
+
+#[test]
+fn every_guard_is_made_true_and_false_on_every_row_that_has_it() {
+    for guard in Guard::ALL.iter().copied() {
+        let (true_cases, false_cases) = cases(guard);
+        assert!(!true_cases.is_empty() && !false_cases.is_empty(), "{guard}");
+        let rows = guarded(guard);
+        assert!(!rows.is_empty(), "{guard} guards nothing");
+        for (machine, row) in rows {
+            for case in &true_cases {
+                let event = take(machine, row, case, Guarding::Asked).unwrap();
+                assert_eq!(event.guards, GuardSet::of(row.guards), "the record says which guards held");
+            }
+            for case in &false_cases {
+                let refusal = take(machine, row, case, Guarding::Asked).unwrap_err();
+                assert_eq!(
+                    (refusal.code, refusal.guard),
+                    (RefusalCode::GuardFailed, Some(guard)),
+                    "{refusal}"
+                );
+                assert!(refusal.message.contains(guard.name()) && !refusal.help.is_empty(), "{refusal:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_guard_that_nobody_answered_refuses() {
+    for (machine, row) in guarded(Guard::NoLivingSupervisor) {
+        let refusal = take(machine, row, &Case::SILENT, Guarding::Asked).unwrap_err();
+        let expected = (RefusalCode::GuardUnanswered, Some(Guard::NoLivingSupervisor));
+        assert_eq!((refusal.code, refusal.guard), expected);
+        assert!(refusal.message.contains("no_living_supervisor") && refusal.help.contains("callboard reap"));
+    }
+}
+
+#[test]
+fn a_record_is_decided_anew_without_asking_what_nobody_can_see_any_more() {
+    for (machine, row) in guarded(Guard::NoLivingSupervisor) {
+        let event = take(machine, row, &Case::SILENT, Guarding::Recorded).unwrap();
+        assert_eq!(event.guards, GuardSet::of(row.guards));
+    }
+}
+
+#[test]
+fn a_person_may_open_a_task_again_that_has_no_retries_left() {
+    let (machine, guarded) = guarded(Guard::RetriesLeft)[0];
+    let by_hand = machine
+        .rows
+        .iter()
+        .find(|row| (row.from, row.to) == (guarded.from, guarded.to) && row.actors.has(ActorClass::Operator));
+    let event = take(machine, by_hand.unwrap(), &Case::retry(9, None, None), Guarding::Asked).unwrap();
+    assert!(event.guards.is_empty());
+}

@@ -1,0 +1,145 @@
+//! Guards: what must hold, beside actor, reason and evidence, before a row is taken.
+//!
+//! Invariant: a guard is declared here once; rows name it, diagrams and pages draw it, and a refusal names it. One that is not
+//! answered refuses. Deliberately absent: the answers; the kernel reads them from the entity, or from what the command
+//! says that its sender saw.
+
+use serde::{Serialize, Serializer};
+
+use crate::actor::{ActorClass, ActorSet};
+use crate::machines::Kind;
+use crate::word::{UnknownWord, Words};
+use crate::words;
+
+words! {
+    /// What must hold before a row is taken.
+    pub enum Guard is "guard" {
+        /// No supervisor is known to be alive that will record the end itself.
+        NoLivingSupervisor = "no_living_supervisor",
+        /// It was tried again fewer times than its limit allows, and the command records the next try.
+        RetriesLeft = "retries_left",
+    }
+}
+
+words! {
+    /// What the answer to a guard rests on.
+    pub enum GuardBasis is "basis of a guard" {
+        /// The log alone: `verify` asks the guard again.
+        Log = "log",
+        /// What the sender of the command saw: the record says that it held, and nobody can ask again.
+        Testimony = "testimony",
+    }
+}
+
+impl Guard {
+    /// What its answer rests on.
+    pub const fn basis(self) -> GuardBasis {
+        match self {
+            Self::NoLivingSupervisor => GuardBasis::Testimony,
+            Self::RetriesLeft => GuardBasis::Log,
+        }
+    }
+
+    /// The kinds of which it can be asked.
+    pub const fn kinds(self) -> &'static [Kind] {
+        match self {
+            Self::NoLivingSupervisor => &[Kind::Session],
+            Self::RetriesLeft => &[Kind::Task],
+        }
+    }
+
+    /// Those for whom it can never hold: a row that is theirs and has this guard contradicts itself.
+    pub const fn never_holds_for(self) -> ActorSet {
+        match self {
+            Self::NoLivingSupervisor => ActorSet::of(&[ActorClass::Supervisor]),
+            Self::RetriesLeft => ActorSet::of(&[]),
+        }
+    }
+
+    pub(crate) const fn can_be_asked_of(self, kind: Kind) -> bool {
+        let kinds = self.kinds();
+        let mut i = 0;
+        while i < kinds.len() {
+            if kinds[i] as u8 == kind as u8 {
+                return true;
+            }
+            i += 1;
+        }
+        false
+    }
+}
+
+/// A set of guards, such as those that held when a record was decided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GuardSet(u32);
+
+impl GuardSet {
+    /// No guards.
+    pub const NONE: Self = Self(0);
+
+    /// The set of the listed guards.
+    pub const fn of(guards: &[Guard]) -> Self {
+        let (mut bits, mut i) = (0, 0);
+        while i < guards.len() {
+            bits |= 1 << guards[i] as u8;
+            i += 1;
+        }
+        Self(bits)
+    }
+
+    /// Reads the names of guards.
+    pub fn parse<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, UnknownWord> {
+        let guards: Vec<Guard> = names.into_iter().map(Guard::parse).collect::<Result<_, _>>()?;
+        Ok(Self::of(&guards))
+    }
+
+    /// Is the guard in the set?
+    pub const fn has(self, guard: Guard) -> bool {
+        self.0 & (1 << guard as u8) != 0
+    }
+
+    /// `==`, while compiling.
+    pub(crate) const fn is(self, other: Self) -> bool {
+        self.0 == other.0
+    }
+
+    /// Is no guard in the set?
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The guards in the set, in declaration order.
+    pub fn guards(self) -> impl Iterator<Item = Guard> {
+        Guard::ALL.iter().copied().filter(move |guard| self.has(*guard))
+    }
+}
+
+impl Serialize for GuardSet {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(self.guards())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MACHINES;
+
+    #[test]
+    fn every_declared_guard_stands_in_a_row() {
+        for guard in Guard::ALL {
+            let is_used =
+                MACHINES.iter().flat_map(|machine| machine.rows).any(|row| row.guards.contains(guard));
+            assert!(is_used, "{guard} guards nothing");
+        }
+    }
+
+    #[test]
+    fn a_set_is_written_by_name_and_read_back() {
+        let all = GuardSet::of(Guard::ALL);
+        let names: Vec<&str> = all.guards().map(Guard::name).collect();
+        assert_eq!(serde_json::to_value(all).unwrap(), serde_json::json!(names));
+        assert_eq!(GuardSet::parse(names), Ok(all));
+        assert!(GuardSet::parse(["sunshine"]).is_err() && GuardSet::NONE.is_empty());
+    }
+}
