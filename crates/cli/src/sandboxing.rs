@@ -5,6 +5,7 @@
 //! profile. Deliberately absent: the walls themselves, which are the supervisor's.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use callboard_agents::Program;
@@ -50,7 +51,7 @@ const SECRETS: [&str; 25] = [
 ];
 
 /// Sockets of programs that would do outside what they are asked for.
-const SERVICES: [&str; 9] = [
+const SERVICES: [&str; 10] = [
     "/run/docker.sock",
     "/run/containerd",
     "/run/podman",
@@ -58,6 +59,7 @@ const SERVICES: [&str; 9] = [
     "/run/libvirt",
     "/run/snapd.socket",
     "/run/dbus",
+    "/run/screen",
     "/run/systemd/private",
     "/run/systemd/io.systemd.ManagedOOM",
 ];
@@ -259,6 +261,12 @@ fn built_in(name: &str, program: Program, cwd: &Path, home: Option<&Path>) -> Re
     let mut hidden = at_home(&SECRETS);
     hidden.extend(SERVICES.map(PathBuf::from));
     hidden.push(format!("/run/user/{uid}").into());
+    let worked: Vec<&Path> = home.into_iter().chain([cwd]).collect();
+    // A variable can name anything, also what holds everything.
+    hidden.extend(
+        named_services().into_iter().filter(|path| !worked.iter().any(|inside| inside.starts_with(path))),
+    );
+    hidden.extend(devices());
     let mut agents = at_home(&AGENTS);
     agents.extend(["CODEX_HOME", "CLAUDE_CONFIG_DIR"].iter().filter_map(std::env::var_os).map(PathBuf::from));
     let mut made = Sandbox {
@@ -296,6 +304,37 @@ fn built_in(name: &str, program: Program, cwd: &Path, home: Option<&Path>) -> Re
         }
     }
     Ok(made)
+}
+
+/// The sockets that the environment names.
+fn named_services() -> Vec<PathBuf> {
+    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let address = |name: &str, before: &str| -> Option<PathBuf> {
+        let value = std::env::var(name).ok()?;
+        let (_, rest) = value.split_once(before)?;
+        rest.split([',', ';']).next().map(PathBuf::from)
+    };
+    let named = [
+        variable("XDG_RUNTIME_DIR"),
+        variable("SSH_AUTH_SOCK"),
+        address("DBUS_SESSION_BUS_ADDRESS", "unix:path="),
+        address("DOCKER_HOST", "unix://"),
+        address("CONTAINER_HOST", "unix://"),
+    ];
+    named.into_iter().flatten().filter(|path| path.is_absolute()).collect()
+}
+
+/// The devices that hold the files of everybody, or the memory of the machine, if this user can open them.
+fn devices() -> Vec<PathBuf> {
+    const MEMORY: [&str; 3] = ["mem", "kmem", "port"];
+    let places = ["/dev", "/dev/mapper", "/dev/block"].into_iter();
+    let entries = places.flat_map(|place| std::fs::read_dir(place).into_iter().flatten().flatten());
+    let found = entries.filter(|entry| {
+        let is_block = entry.file_type().is_ok_and(|kind| kind.is_block_device());
+        is_block || MEMORY.iter().any(|name| entry.file_name() == *name)
+    });
+    let is_open = |path: &PathBuf| rustix::fs::access(path, rustix::fs::Access::READ_OK).is_ok();
+    found.map(|entry| entry.path()).filter(is_open).collect()
 }
 
 /// Makes the directories that a first run would make, which it cannot in a sandbox.

@@ -23,7 +23,7 @@ enum Act {
 }
 
 /// What the command does, in the working directory, as words of a shell.
-const ACTS: [(&str, Act, &str); 34] = [
+const ACTS: [(&str, Act, &str); 36] = [
     ("write the workspace", Allowed, "echo x > file"),
     ("commit", Allowed, "git add file && git -c user.name=a -c user.email=a@b commit -qm x"),
     ("write a cache", Allowed, "echo x > $HOME/.cache/x"),
@@ -47,6 +47,8 @@ const ACTS: [(&str, Act, &str); 34] = [
     ("write a hook", Refused, "echo x > .git/hooks/pre-commit"),
     ("write the configuration of git", Refused, "git config core.fsmonitor evil"),
     ("replace the repository", Refused, "mv .git .git2 && mv .git2 .git"),
+    ("change the mode of a file outside", Refused, "chmod 777 $OUTSIDE/truncated"),
+    ("limit a process outside", Refused, "prlimit --pid $VICTIM --nofile=3:3"),
     ("signal a process outside", Refused, "kill -0 $VICTIM"),
     ("read the environment of a process outside", Refused, "grep -q . /proc/$VICTIM/environ"),
     ("trace a process outside", Refused, "perl -e 'exit(syscall(101, 0x4206, $ENV{VICTIM}+0, 0, 0) < 0)'"),

@@ -12,7 +12,7 @@ use seccompiler::{
 };
 
 use super::{Network, Sandbox, Wall, Walls};
-use crate::StartError;
+use crate::{StartError, mutant};
 
 #[cfg(target_arch = "x86_64")]
 const ARCH: TargetArch = TargetArch::x86_64;
@@ -94,6 +94,10 @@ pub(super) fn of(
         let rules = NAMESPACES.map(|kind| rule([bits(0, kind as u64, kind as u64)?]));
         refused.insert(call, rules.into_iter().collect::<Result<_, _>>()?);
     }
+    // Limits and priorities of others reach a process as surely as a signal does; programs change their own with zero.
+    for (call, index) in [(libc::SYS_prlimit64, 0), (libc::SYS_setpriority, 1), (libc::SYS_ioprio_set, 1)] {
+        refused.insert(call, vec![rule([argument(index, SeccompCmpOp::Ne, 0)?])?]);
+    }
     if !has_rules {
         // Landlock keeps processes outside from being traced, and lets a debugger work inside.
         refused.insert(libc::SYS_ptrace, Vec::new());
@@ -101,6 +105,9 @@ pub(super) fn of(
     network(&sandbox.network, &mut refused)?;
     // Its flags are in memory, which no filter reads. Whoever is told that there is no such call uses `clone`.
     let unknown = [(libc::SYS_clone3, Vec::new())].into();
+    if mutant::removed("refused_calls") {
+        refused.clear();
+    }
     let filters = vec![filter(refused, libc::EPERM)?, filter(unknown, libc::ENOSYS)?];
     walls.stands(Wall::Calls, "seccomp");
     if sandbox.network == Network::None {

@@ -5,7 +5,7 @@
 //! they are who they are.
 
 use std::cell::RefCell;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -62,6 +62,8 @@ enum Step {
     /// Mounts what is there on itself, so that it can be neither moved nor removed.
     Pin(CString),
     ReadOnly(CString),
+    /// Makes everything that is mounted unwritable.
+    Seal,
     /// Starts the loopback device.
     Loopback,
     /// Makes the socket of the proxy and hands it over.
@@ -79,6 +81,7 @@ impl Mounts {
     ) -> Result<Self, StartError> {
         let mut steps = Steps::default();
         steps.begin(sandbox, cwd, reached)?;
+        steps.seal(&sandbox.write)?;
         if sandbox.network.is_own() {
             steps.list.push(Step::Loopback);
         }
@@ -152,7 +155,8 @@ impl Mounts {
                 let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
                 rustix::fs::open(path.as_c_str(), flags, Mode::from_raw_mode(0o600)).map(drop)
             }
-            Step::ReadOnly(path) => read_only(path),
+            Step::ReadOnly(path) => read_only(path, 0),
+            Step::Seal => read_only(c"/", libc::AT_RECURSIVE),
             Step::Loopback => start_loopback(),
             Step::Proxy => giver.give(Purpose::Proxy, listen()?.as_fd()),
         }
@@ -214,6 +218,24 @@ impl Steps {
             let place = self.keep(&path)?;
             self.reached = Some((path, place));
         }
+        Ok(())
+    }
+
+    /// Makes everything unwritable but what may be written. The rules stop writing, and know nothing of the modes, owners,
+    /// times and attributes of files.
+    fn seal(&mut self, write: &[PathBuf]) -> Result<(), StartError> {
+        if write.iter().any(|root| root.as_path() == Path::new("/")) {
+            return Ok(());
+        }
+        let mut kept: Vec<(&PathBuf, usize)> = Vec::new();
+        for path in write {
+            let comes_with_another = kept.iter().any(|(above, _)| path.starts_with(above));
+            if !comes_with_another && !self.beneath_tmp.iter().any(|(above, ..)| path.starts_with(above)) {
+                kept.push((path, self.keep(path)?));
+            }
+        }
+        self.list.push(Step::Seal);
+        self.list.extend(kept.into_iter().map(|(_, place)| Step::Put(place)));
         Ok(())
     }
 
@@ -360,9 +382,9 @@ fn unshare(flags: libc::c_int) -> Result<(), Errno> {
     if unsafe { libc::unshare(flags) } == -1 { Err(last()) } else { Ok(()) }
 }
 
-/// Makes a mount unwritable, with whatever else it is.
+/// Makes a mount unwritable, with whatever else it is; or all of them.
 #[expect(unsafe_code, reason = "the C library has no function for this call of the kernel")]
-fn read_only(path: &CString) -> Result<(), Errno> {
+fn read_only(path: &CStr, flags: libc::c_int) -> Result<(), Errno> {
     let change =
         libc::mount_attr { attr_set: libc::MOUNT_ATTR_RDONLY, attr_clr: 0, propagation: 0, userns_fd: 0 };
     // SAFETY: the text ends with a zero, and the structure is whole and lives across the call.
@@ -371,7 +393,7 @@ fn read_only(path: &CString) -> Result<(), Errno> {
             libc::SYS_mount_setattr,
             libc::AT_FDCWD,
             path.as_ptr(),
-            0,
+            flags,
             &raw const change,
             size_of_val(&change),
         )
