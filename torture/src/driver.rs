@@ -27,6 +27,8 @@ pub(crate) struct Plan {
     pub(crate) group: Option<String>,
     /// How often everything is played, for a torture that repeats itself.
     pub(crate) rounds: u64,
+    /// Other programs to compare with, separated by commas, for a torture that compares.
+    pub(crate) beside: Option<String>,
 }
 
 /// How many faults.
@@ -84,6 +86,7 @@ impl Tally {
 const USAGE: &str = "\
 Usage: cargo xtask torture <name>|all [--full|--small] [--seed N] [--mutant NAME]
        cargo xtask torture truth [--group NAME] [--rounds N] [...]
+       cargo xtask torture hostile-agent [--beside bwrap,codex] [...]
        cargo xtask torture mutants [<name>]
        cargo xtask torture list";
 
@@ -176,7 +179,7 @@ fn report(torture: &Torture, plan: &Plan) -> Tally {
 const FAILURES_SHOWN: usize = 10;
 
 fn plan(arguments: &[String]) -> Result<Plan, ()> {
-    let mut plan = Plan { size: Size::Tenth, seed: SEED, mutant: None, group: None, rounds: 1 };
+    let mut plan = Plan { size: Size::Tenth, seed: SEED, mutant: None, group: None, rounds: 1, beside: None };
     let (mut full, mut small) = (false, false);
     let mut words = arguments.iter().map(String::as_str);
     while let Some(word) = words.next() {
@@ -186,6 +189,7 @@ fn plan(arguments: &[String]) -> Result<Plan, ()> {
             "--seed" => plan.seed = words.next().ok_or(())?.parse().map_err(|_| ())?,
             "--group" => plan.group = Some(words.next().ok_or(())?.to_owned()),
             "--rounds" => plan.rounds = words.next().ok_or(())?.parse().map_err(|_| ())?,
+            "--beside" => plan.beside = Some(words.next().ok_or(())?.to_owned()),
             "--mutant" => plan.mutant = Some(words.next().ok_or(())?.to_owned()),
             _ => return Err(()),
         }

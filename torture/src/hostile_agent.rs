@@ -3,12 +3,18 @@
 //! Invariant: it can say that it lives and what it likes about itself, as its own word; everything else it tries is
 //! refused, and nothing false is recorded: its end is what its process did, another run is untouched, and what it says
 //! steers no terminal. It runs under the real program, with the environment of a run. Deliberately absent: what the same
-//! user may do to files, which the security page does not promise to prevent.
+//! user may do to files without a sandbox, which the security page does not promise to prevent; what a sandbox makes of
+//! that is a table of acts (`table.rs`), each tried without one and with one.
 
 mod acts;
+mod calls;
+mod page;
+mod passes;
+mod place;
+mod table;
 
 use std::path::Path;
-use std::process::Output;
+use std::process::{ExitCode, Output};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
@@ -22,9 +28,9 @@ use crate::wire;
 pub(crate) const TORTURE: Torture = Torture {
     name: "hostile-agent",
     about: "a supervised program with its token and a shell tries every door; nothing false is recorded",
-    mutants: &["agents_own_run", "notices_of_its_own"],
+    mutants: &["agents_own_run", "notices_of_its_own", "refused_calls"],
     run,
-    child: Some(acts::child),
+    child: Some(child),
 };
 
 /// What another run keeps to itself.
@@ -34,7 +40,30 @@ const STEERS: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{9b}31m\r\u{8}<script>alert(
 
 fn run(plan: &Plan) -> Tally {
     let marker = format!("hostile-{}", std::process::id());
-    board::play(plan, |board, scene, tally| play(board, scene, &marker, tally))
+    let mut tally = board::play(plan, |board, scene, tally| play(board, scene, &marker, tally));
+    if let Err(error) = passes::play(plan, &mut tally) {
+        tally.failures.push(format!("{error:#}"));
+    }
+    tally
+}
+
+/// The agent itself, and what tries the acts of the table.
+fn child(arguments: &[String]) -> ExitCode {
+    let Some((first, rest)) = arguments.split_first() else { return ExitCode::from(2) };
+    let outcome = match first.as_str() {
+        "tries" => passes::tries(rest),
+        "call" => calls::call(rest),
+        "send" => calls::send(rest),
+        "ask" => calls::ask(rest),
+        _ => return acts::child(arguments),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 fn play(board: &Board, scene: &Scene, marker: &str, tally: &mut Tally) -> Result<()> {
@@ -74,7 +103,8 @@ fn play(board: &Board, scene: &Scene, marker: &str, tally: &mut Tally) -> Result
     tally.check(acts >= acts::COUNT, || format!("it tried only {acts} acts"));
     let state = ended.as_ref().map(|view| view["state"]["lifecycle"].clone());
     tally.check(state == Some("failed".into()), || format!("its end was recorded as {state:?}"));
-    records(board, &own, &other, tally)?;
+    let is_grouped = board.json(&["inspect", &other, "--json"])?["facts"]["containment"]["rung"] == "cgroup";
+    records(board, &own, &other, is_grouped, tally)?;
     terminals(board, &own, tally)?;
     let view = service.get(&format!("/api/v1/entities/{other}"))?.ok()?;
     tally.check(view["state"]["lifecycle"] == "running", || format!("the other run is {}", view["state"]));
@@ -111,7 +141,7 @@ fn report(path: &Path, tally: &mut Tally) -> Result<usize> {
 }
 
 /// Nothing is in the log but what it may say of itself, and what is so.
-fn records(board: &Board, own: &str, other: &str, tally: &mut Tally) -> Result<()> {
+fn records(board: &Board, own: &str, other: &str, is_grouped: bool, tally: &mut Tally) -> Result<()> {
     let mut ends = 0;
     for line in board.events()? {
         let record: Value = serde_json::from_str(&line)?;
@@ -119,7 +149,11 @@ fn records(board: &Board, own: &str, other: &str, tally: &mut Tally) -> Result<(
         let moved = record["from"] != record["to"];
         tally.check(by != "operator", || format!("something is recorded as a person's: {line}"));
         tally.check(by != "agent" || (*id == own && !moved), || format!("an agent recorded {line}"));
-        tally.check(*id != other || !line.contains("forged"), || format!("another run has its word: {line}"));
+        // Without a control group, whoever carries the marker of a run is of the run.
+        let is_claimed = !is_grouped && line.contains("forged too");
+        tally.check(*id != other || is_claimed || !line.contains("forged"), || {
+            format!("another run has its word: {line}")
+        });
         ends += usize::from(*id == own && moved && record["to"] == "failed");
     }
     tally.check(ends == 1, || format!("it ended {ends} times"));
