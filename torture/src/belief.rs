@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use callboard_kernel::{Context, Decision, Entity, EntityId, Event, Moment, Refusal, RefusalCode, decide};
-use callboard_ledger::{AppendError, Receipt, Request};
+use callboard_ledger::{AppendError, Group, GroupError, Receipt, Request};
 use uuid::Uuid;
 
 use crate::dice::Dice;
@@ -21,6 +21,14 @@ pub(crate) struct Sequence {
     pub(crate) sent: u64,
     pub(crate) dice: Dice,
     pub(crate) entities: Vec<Believed>,
+    groups: Vec<Planned>,
+}
+
+/// A group that was sent, to be sent again.
+#[derive(Clone)]
+struct Planned {
+    key: Option<String>,
+    parts: Vec<(usize, Request)>,
 }
 
 /// What is believed of one entity.
@@ -41,6 +49,14 @@ pub(crate) struct Expected {
     decision: Result<Decision, Box<Refusal>>,
 }
 
+/// What the model expects of a group.
+pub(crate) struct ExpectedGroup {
+    pub(crate) group: Group,
+    pub(crate) parts: Vec<Expected>,
+    /// Which command is refused, and how.
+    refused: Option<(usize, Box<Refusal>)>,
+}
+
 impl Sequence {
     pub(crate) fn new(number: u64, seed: u64, wild: &Wild) -> Self {
         let mut dice = Dice::of(seed, number);
@@ -57,7 +73,7 @@ impl Sequence {
                 }
             })
             .collect();
-        Self { number, sent: 0, dice, entities }
+        Self { number, sent: 0, dice, entities, groups: Vec::new() }
     }
 
     /// Makes the next command and decides about it; what it does is believed at once.
@@ -70,8 +86,89 @@ impl Sequence {
         } else {
             wild.request(&mut self.dice, &believed.decided.state)
         };
-        Expected { entity: at, decision: believed.decide(&request), request }
+        let decision = believed.decide(&request);
+        if request.command.key.is_some() {
+            believed.keyed.push(request.clone());
+        }
+        Expected { entity: at, decision, request }
     }
+
+    /// Makes a group and decides about it: all of it is believed, or nothing.
+    pub(crate) fn next_group(&mut self, wild: &Wild) -> ExpectedGroup {
+        let before: Vec<_> = self.entities.iter().map(|one| (one.decided.clone(), one.keys.clone())).collect();
+        let planned = match self.groups.len() as u64 {
+            0 => None,
+            many => (self.dice.roll(3) == 0).then(|| self.groups[self.dice.roll(many) as usize].clone()),
+        };
+        let key = match &planned {
+            Some(planned) => planned.key.clone(),
+            None => (self.dice.roll(2) == 0).then(|| format!("group {}", self.groups.len())),
+        };
+        let size = planned.as_ref().map_or_else(|| 2 + self.dice.roll(3), |one| one.parts.len() as u64);
+        let (mut parts, mut refused): (Vec<Expected>, _) = (Vec::new(), None);
+        for nth in 0..size as usize {
+            let (at, mut request) = match &planned {
+                Some(planned) => planned.parts[nth].clone(),
+                None => {
+                    let at = self.dice.roll(ENTITIES) as usize;
+                    (at, wild.request(&mut self.dice, &self.entities[at].decided.state))
+                }
+            };
+            // The first command about an entity has the key of the group, and each further one a key of its own.
+            let earlier = parts.iter().filter(|part| part.entity == at).count();
+            let own =
+                |key: &String| if earlier == 0 { key.clone() } else { format!("{key}#{}", earlier + 1) };
+            request.command.key = key.as_ref().map(own);
+            let decision = match &refused {
+                None => self.entities[at].decide(&request),
+                Some((_, refusal)) => Err(Box::clone(refusal)),
+            };
+            if let (None, Err(refusal)) = (&refused, &decision) {
+                refused = Some((nth, refusal.clone()));
+            }
+            parts.push(Expected { entity: at, request, decision });
+        }
+        self.sent += size;
+        if refused.is_some() {
+            for (one, (decided, keys)) in self.entities.iter_mut().zip(before) {
+                (one.decided, one.keys) = (decided, keys);
+            }
+        }
+        if planned.is_none() {
+            let parts = parts.iter().map(|part| (part.entity, part.request.clone())).collect();
+            self.groups.push(Planned { key: key.clone(), parts });
+        }
+        ExpectedGroup { group: group_of(&parts, key), parts, refused }
+    }
+
+    /// Takes the answer to a group in; what differs is told.
+    pub(crate) fn hear_group(
+        &mut self,
+        expected: &ExpectedGroup,
+        answer: Result<Vec<Receipt>, GroupError>,
+    ) -> Result<(), String> {
+        match (&expected.refused, answer) {
+            (Some((at, refusal)), Err(GroupError::Refused { at: given_at, refusal: given }))
+                if *at == given_at && *refusal == given =>
+            {
+                Ok(())
+            }
+            (None, Ok(receipts)) if receipts.len() == expected.parts.len() => {
+                let mut heard = expected.parts.iter().zip(receipts);
+                heard.try_for_each(|(part, receipt)| self.entities[part.entity].hear(part, &Ok(receipt)))
+            }
+            (refused, answer) => {
+                Err(format!("another answer to a group: expected {refused:?}, got {answer:?}"))
+            }
+        }
+    }
+}
+
+fn group_of(parts: &[Expected], key: Option<String>) -> Group {
+    let mut requests = parts.iter().map(|part| part.request.clone());
+    let Some(mut first) = requests.next() else { unreachable!("BUG: a group without a command") };
+    first.command.key = key;
+    requests.fold(Group::new(first), Group::and)
 }
 
 impl Believed {
@@ -80,9 +177,6 @@ impl Believed {
         context.cause = request.cause.as_deref();
         context.earlier = request.command.key.as_ref().and_then(|key| self.keys.get(key));
         let decision = decide(&self.decided, request.command.clone().recordable(), &context);
-        if request.command.key.is_some() {
-            self.keyed.push(request.clone());
-        }
         if let Ok(Decision::Record(event)) = &decision {
             if let Err(misfit) = self.decided.apply(event) {
                 unreachable!("BUG: decided and does not apply: {misfit}")
@@ -149,6 +243,8 @@ pub(crate) struct Answers {
     pub(crate) recorded: u64,
     pub(crate) repeated: u64,
     pub(crate) refused: u64,
+    pub(crate) groups: u64,
+    pub(crate) groups_refused: u64,
     /// One bit for each refusal code that was seen.
     codes: u32,
 }
@@ -165,22 +261,36 @@ impl Answers {
         }
     }
 
+    pub(crate) fn count_group(&mut self, expected: &ExpectedGroup) {
+        self.groups += 1;
+        match &expected.refused {
+            Some((at, _)) => {
+                self.groups_refused += 1;
+                self.count(&expected.parts[*at]);
+            }
+            None => expected.parts.iter().for_each(|part| self.count(part)),
+        }
+    }
+
     pub(crate) fn add(&mut self, other: Self) {
         self.recorded += other.recorded;
         self.repeated += other.repeated;
         self.refused += other.refused;
+        self.groups += other.groups;
+        self.groups_refused += other.groups_refused;
         self.codes |= other.codes;
     }
 }
 
 impl std::fmt::Display for Answers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { recorded, repeated, refused, codes } = self;
+        let Self { recorded, repeated, refused, groups, groups_refused, codes } = self;
         let all = <RefusalCode as callboard_lifecycle::Words>::ALL.len();
         let codes = codes.count_ones();
         write!(
             f,
-            "{recorded} recorded, {repeated} repeated by key, {refused} refused ({codes} of {all} codes seen)"
+            "{recorded} recorded, {repeated} repeated by key, {refused} refused ({codes} of {all} codes seen); {groups} \
+             groups, {groups_refused} of them refused"
         )
     }
 }

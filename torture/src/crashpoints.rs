@@ -25,7 +25,7 @@ use script::{Script, Sort};
 pub(crate) const TORTURE: Torture = Torture {
     name: "crashpoints",
     about: "a crash at every point of the write path, and the script sent again ends with the same log",
-    mutants: &["view_in_the_same_transaction", "answer_after_commit"],
+    mutants: &["view_in_the_same_transaction", "answer_after_commit", "group_all_or_none"],
     run,
     child: Some(child),
 };
@@ -42,6 +42,8 @@ fn on_sqlite(plan: &Plan) -> Vec<Script> {
         (Sort::Burst, 1, BATCH_MAX, plan.choose(30, 3, 0)),
         (Sort::Burst, 1, 2, plan.choose(15, 0, 0)),
         (Sort::Burst, 2, 4, plan.choose(15, 0, 0)),
+        (Sort::Group, 1, BATCH_MAX, plan.choose(20, 3, 2)),
+        (Sort::Group, 2, BATCH_MAX, plan.choose(10, 0, 0)),
     ])
 }
 
@@ -53,6 +55,8 @@ fn on_postgres(plan: &Plan) -> Vec<Script> {
         (Sort::Single, 2, BATCH_MAX, plan.choose(32, 0, 0)),
         (Sort::Burst, 1, BATCH_MAX, plan.choose(15, 0, 0)),
         (Sort::Burst, 2, 2, plan.choose(10, 0, 0)),
+        (Sort::Group, 1, BATCH_MAX, plan.choose(15, 3, 0)),
+        (Sort::Group, 2, BATCH_MAX, plan.choose(10, 0, 0)),
     ])
 }
 

@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Result, bail};
-use callboard_ledger::{Ledger, Listing, Page, Scope};
+use callboard_ledger::{GroupTicket, Ledger, Listing, Page, Scope, Ticket};
 use uuid::Uuid;
 
-use crate::belief::{Answers, Believed, Expected, Sequence};
+use crate::belief::{Answers, Believed, Expected, ExpectedGroup, Sequence};
 use crate::dice::Dice;
 use crate::driver::{Plan, Tally, Torture};
 use crate::stage::Stage;
@@ -23,7 +23,7 @@ use crate::wild::Wild;
 pub(crate) const TORTURE: Torture = Torture {
     name: "model",
     about: "random command sequences give what the pure model says (CI: 25,000 of 1,000,000)",
-    mutants: &["look_up_keys", "look_before_deciding"],
+    mutants: &["look_up_keys", "look_before_deciding", "group_all_or_none"],
     run,
     child: None,
 };
@@ -59,8 +59,9 @@ fn run(plan: &Plan) -> Tally {
 
 /// Says how much was run, and where.
 pub(crate) fn note(tally: &mut Tally, sequences: u64, engine: &str, answers: Answers) {
-    let commands = sequences * LENGTH;
-    tally.notes.push(format!("{sequences} sequences on {engine}, {commands} commands: {answers}"));
+    tally
+        .notes
+        .push(format!("{sequences} sequences on {engine} of {LENGTH} commands or a few more: {answers}"));
 }
 
 /// What the threads of one store share.
@@ -125,6 +126,48 @@ pub(crate) fn one_store(
     Ok(())
 }
 
+/// Something that was sent, and what is expected of it.
+enum Sent {
+    One(Box<Expected>, Ticket),
+    Group(ExpectedGroup, GroupTicket),
+}
+
+/// Of the things that are sent, one in this many is a group.
+const GROUPS: u64 = 6;
+
+impl Sent {
+    fn next(sequence: &mut Sequence, wild: &Wild, ledger: &Ledger) -> Self {
+        if sequence.dice.roll(GROUPS) == 0 {
+            let expected = sequence.next_group(wild);
+            let ticket = ledger.submit_group(expected.group.clone());
+            return Self::Group(expected, ticket);
+        }
+        let expected = sequence.next(wild);
+        let ticket = ledger.submit(expected.request.clone());
+        Self::One(Box::new(expected), ticket)
+    }
+
+    /// Waits for the answer; what differs is told, unless nobody counts any more.
+    fn hear(self, sequence: &mut Sequence, answers: Option<&mut Answers>) -> Result<(), String> {
+        match self {
+            Self::One(expected, ticket) => {
+                let answer = ticket.wait();
+                let Some(answers) = answers else { return Ok(()) };
+                answers.count(&expected);
+                let heard = sequence.entities[expected.entity].hear(&expected, &answer);
+                heard.map_err(|difference| format!("{difference}, for {:?}", expected.request.command))
+            }
+            Self::Group(expected, ticket) => {
+                let answer = ticket.wait();
+                let Some(answers) = answers else { return Ok(()) };
+                answers.count_group(&expected);
+                let heard = sequence.hear_group(&expected, answer);
+                heard.map_err(|difference| format!("{difference}, for {:?}", expected.group))
+            }
+        }
+    }
+}
+
 impl Shared<'_> {
     /// Takes the next few sequences to their end; false if there are none left.
     fn cohort(&self, size: u64, last: u64) -> bool {
@@ -159,27 +202,21 @@ impl Shared<'_> {
         let mut sent = Vec::new();
         for (at, sequence) in going.iter_mut().enumerate() {
             let burst = if size == 1 { 1 } else { 1 + sequence.dice.roll(4) };
-            for _ in 0..burst.min(LENGTH - sequence.sent) {
-                let expected = sequence.next(self.wild);
-                let ticket = ledger.submit(expected.request.clone());
-                sent.push((at, sequence.sent, expected, ticket));
+            for _ in 0..burst {
+                if sequence.sent >= LENGTH {
+                    break;
+                }
+                let expected = Sent::next(sequence, self.wild, ledger);
+                sent.push((at, sequence.sent, expected));
             }
         }
         let mut strayed: Vec<usize> = Vec::new();
-        for (at, step, expected, ticket) in sent {
-            let answer = ticket.wait();
-            if strayed.contains(&at) {
-                continue;
-            }
-            ended.answers.count(&expected);
+        for (at, step, sent) in sent {
+            let is_lost = strayed.contains(&at);
             let sequence = &mut going[at];
-            let Expected { entity, request, .. } = &expected;
-            if let Err(difference) = sequence.entities[*entity].hear(&expected, &answer) {
+            if let Err(difference) = sent.hear(sequence, (!is_lost).then_some(&mut ended.answers)) {
                 let number = sequence.number;
-                let command = &request.command;
-                ended
-                    .differences
-                    .push(format!("sequence {number}, command {step}: {difference}, for {command:?}"));
+                ended.differences.push(format!("sequence {number}, command {step}: {difference}"));
                 strayed.push(at);
             }
         }

@@ -27,7 +27,7 @@ use proxy::{Astray, Proxy, Way};
 pub(crate) const TORTURE: Torture = Torture {
     name: "pg-nemesis",
     about: "restarts and partitions of PostgreSQL under load; unknown commits are resolved by their key",
-    mutants: &["resolve_unknown_commits", "look_up_keys"],
+    mutants: &["resolve_unknown_commits", "look_up_keys", "group_all_or_none"],
     run,
     child: None,
 };

@@ -35,6 +35,7 @@ pub(crate) const TORTURE: Torture = Torture {
         "keep_what_does_not_match",
         "tell_of_unsealed_records",
         "remember_the_seal",
+        "group_all_or_none",
     ],
     run,
     child: None,
@@ -42,6 +43,8 @@ pub(crate) const TORTURE: Torture = Torture {
 
 /// Records in the store that is edited.
 const RECORDS: u64 = 1_000;
+/// Groups behind the single commands of each sequence.
+const GROUPS: u64 = 4;
 /// Edits of one store; then another one is made.
 const STORE: u64 = 1_000;
 
@@ -104,6 +107,9 @@ fn prepare(scene: &Scene, seed: u64) -> Result<Original> {
         for ticket in tickets {
             // Refusals are part of it; the store has what was taken.
             drop(ticket.wait());
+        }
+        for _ in 0..GROUPS {
+            drop(ledger.append_group(sequence.next_group(&wild).group));
         }
     }
     aftermath::check_whole(&ledger)?;

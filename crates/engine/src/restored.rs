@@ -4,7 +4,7 @@
 //! than `store restore`; nothing tells them from the store itself.
 
 use callboard_kernel::{Actor, Command, Facts, Moment, Observe, Order};
-use callboard_ledger::{AppendError, Ledger, ReadError, Request};
+use callboard_ledger::{GROUP_MAX, Group, GroupError, Ledger, ReadError, Request};
 use callboard_lifecycle::ActorClass;
 
 use crate::live::live_runs;
@@ -20,19 +20,24 @@ pub enum MarkError {
     Ask(#[from] ReadError),
     /// The store did not take it.
     #[error(transparent)]
-    Append(#[from] AppendError),
+    Append(#[from] GroupError),
 }
 
 /// Records of every run that has not ended that the store was restored, and says how many there are.
 pub fn mark_as_restored(ledger: &Ledger, now: Moment) -> Result<u64, MarkError> {
-    let mut marked = 0;
+    let mut requests = Vec::new();
     for stored in live_runs(ledger) {
         let data = Facts::none().with(RESTORED_AT, now.to_string());
         let order = Order::Observe(Observe { reasons: Vec::new(), data });
         let command = Command::new(stored?.entity.state.id, order);
         let actor = Actor::new(ActorClass::System, "restore");
-        ledger.append(Request { command, actor, now, cause: None })?;
-        marked += 1;
+        requests.push(Request { command, actor, now, cause: None });
+    }
+    let marked = requests.len() as u64;
+    let mut requests = requests.into_iter();
+    while let Some(first) = requests.next() {
+        let rest = requests.by_ref().take(GROUP_MAX - 1);
+        ledger.append_group(rest.fold(Group::new(first), Group::and))?;
     }
     Ok(marked)
 }

@@ -13,6 +13,7 @@ use crate::engine::Ask;
 use crate::entities::Entities;
 use crate::fold::Fold;
 use crate::guarded::Guarded;
+use crate::group::{Member, Wholeness};
 use crate::mutant;
 use crate::ranges::Range;
 use crate::record::{Hash, Record};
@@ -46,6 +47,7 @@ pub(crate) struct Part<'a> {
     /// Records that this program cannot decide anew.
     unproved: u64,
     guarded: Guarded,
+    groups: Wholeness,
     checkpoints: &'a [Checkpoint],
 }
 
@@ -66,6 +68,7 @@ impl<'a> Part<'a> {
             times: None,
             unproved: 0,
             guarded: Guarded::default(),
+            groups: Wholeness::default(),
             checkpoints,
         };
         let (mut scratch, mut shapes) = (Vec::new(), Shapes::new());
@@ -92,6 +95,8 @@ impl<'a> Part<'a> {
     }
 
     fn take(&mut self, line: &Borrowed<'_>, shapes: &mut Shapes, scratch: &mut Vec<u8>) {
+        // A body that cannot be read is told of where it is decided anew.
+        let in_group = self.groups.follow(Member::of_body(line.body).ok().flatten());
         let known = shapes.of(line);
         self.close_checkpoints(line.seq);
         self.root.add(line.hash);
@@ -121,6 +126,7 @@ impl<'a> Part<'a> {
             }
         });
         let problem = problem.or_else(|| in_time(line, self.times.map(|(_, newest)| newest)));
+        let problem = problem.or(in_group);
         let first = self.times.map_or((line.seq, line.at), |(first, _)| first);
         self.times = Some((first, line.at));
         if let Some(problem) = problem {
@@ -247,6 +253,7 @@ impl Whole {
         let mut guarded = Guarded::default();
         let mut newest: Option<Moment> = None;
         let mut tracks: Option<Entities<Track>> = None;
+        let (mut groups, mut last) = (Wholeness::of_log(), 0);
         for part in parts {
             records += part.records;
             unproved += part.unproved;
@@ -257,6 +264,9 @@ impl Whole {
                 }
                 newest = Some(last);
             }
+            let torn = groups.join(part.groups);
+            problems.extend(torn.map(|problem| Problem { seq: Some(last + 1), entity: None, problem }));
+            last = part.last_seq;
             problems.extend(part.problems);
             unsealed.extend(part.unsealed);
             // What stood in a part that cannot be read is not known to be missing.
@@ -273,6 +283,9 @@ impl Whole {
                 }
             }
             broken = broken.or(part.broken);
+        }
+        if broken.is_none() {
+            problems.extend(groups.end().map(|problem| Problem { seq: Some(last), entity: None, problem }));
         }
         problems.sort_by_key(|problem| problem.seq);
         let all = tracks.map_or_else(Vec::new, Entities::into_all);

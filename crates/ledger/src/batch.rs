@@ -1,23 +1,48 @@
 //! A batch on its way: where the log stands, the entities at hand, and the decision about one job.
 //!
-//! Invariant: the same on every engine. Jobs of one batch see each other's effects in order, and the ledger's time
-//! never runs backwards. Deliberately absent: loading and writing, which each engine does in its own way.
+//! Invariant: the same on every engine. Jobs of one batch see each other's effects in order, a group is decided as a whole
+//! or leaves nothing behind, and the ledger's time never runs backwards. Deliberately absent: loading and writing, which each engine does in its own way.
 
 use std::collections::HashMap;
 
-use callboard_kernel::{Axes, Context, Decision, Entity, EntityId, Event, EventType, Moment, Value, decide};
+use callboard_kernel::{
+    Axes, Context, Decision, Entity, EntityId, Event, EventType, Moment, Refusal, RefusalCode, Value, decide,
+};
 use callboard_lifecycle::{Delivery, Health, Kind, PolicyVersion, ReasonCode, Severity, Words};
 
 use crate::body;
 use crate::error::{AppendError, Fault, ReadError};
+use crate::group::GROUP_MAX;
+use crate::mutant;
 use crate::record::{Hash, Record};
-use crate::store::{Job, Receipt, Request, Stored};
+use crate::several::Several;
+use crate::store::{Job, Part, Receipt, Request, Stored};
 
 /// Entities whose state is kept at hand; beyond it the memory is let go and filled anew.
 pub(crate) const HOT_MAX: usize = 65_536;
+const _: () = assert!(GROUP_MAX < HOT_MAX, "the entities of a group must fit at hand");
 
-/// What became of one job, not to be told before the sync.
-pub(crate) type Verdict = Result<Receipt, AppendError>;
+/// What became of one job, not to be told before the sync: every command of it, or none.
+pub(crate) type Verdict = Result<Several<Receipt>, Denied>;
+
+/// Why nothing of a job was recorded.
+#[derive(Debug)]
+pub(crate) struct Denied {
+    /// Which of its commands was refused.
+    pub(crate) at: usize,
+    pub(crate) error: AppendError,
+}
+
+impl From<Fault> for Denied {
+    fn from(fault: Fault) -> Self {
+        Self { at: 0, error: fault.into() }
+    }
+}
+
+/// The receipts of all jobs of a batch that were taken, in order.
+pub(crate) fn receipts(verdicts: &[Verdict]) -> impl DoubleEndedIterator<Item = &Receipt> {
+    verdicts.iter().flatten().flat_map(Several::iter)
+}
 
 /// The newest record that a writer has answered for. A log without it is not the one that was written.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,7 +55,7 @@ impl Anchor {
 
     /// Takes over what is about to be answered.
     pub(crate) fn follow(&mut self, verdicts: &[Verdict]) {
-        let told = verdicts.iter().flatten().map(|receipt| (receipt.record.seq, receipt.record.hash));
+        let told = receipts(verdicts).map(|receipt| (receipt.record.seq, receipt.record.hash));
         let newest = told.max_by_key(|(seq, _)| *seq);
         if newest.map(|(seq, _)| seq) > self.0.map(|(seq, _)| seq) {
             self.0 = newest;
@@ -43,8 +68,8 @@ pub(crate) fn fault_of(verdicts: &[Verdict]) -> Result<(), Fault> {
     let mut first = None;
     for verdict in verdicts {
         match verdict {
-            Err(AppendError::Fault(fault)) => first = first.or(Some(fault)),
-            Ok(_) | Err(AppendError::Refused(_)) => return Ok(()),
+            Err(Denied { error: AppendError::Fault(fault), .. }) => first = first.or(Some(fault)),
+            Ok(_) | Err(Denied { error: AppendError::Refused(_), .. }) => return Ok(()),
         }
     }
     first.map_or(Ok(()), |fault| Err(fault.clone()))
@@ -69,8 +94,29 @@ pub(crate) struct Standing {
 pub(crate) enum Judged {
     /// Tell the caller; there is nothing to write.
     Answer(Verdict),
-    /// Write this record, and the entity as it stands after it.
-    Write { record: Record, event: Event },
+    /// Write these records, and the entities as they stand after the last of them.
+    Write(Several<Drafted>),
+}
+
+/// A record that is to be written, and the event it records.
+pub(crate) type Drafted = (Record, Event);
+
+/// What was decided about one command.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it is taken apart at once, and a box would cost each record an allocation"
+)]
+enum Decided {
+    Refused(Box<Refusal>),
+    /// The store holds it already.
+    Repeated,
+    Drafted(Drafted),
+}
+
+/// Where a group began, in case it is not taken.
+struct Before {
+    seen: Seen,
+    entities: Vec<Stored>,
 }
 
 impl Standing {
@@ -83,11 +129,15 @@ impl Standing {
         self.hot.contains_key(&id)
     }
 
-    /// Has an entity at hand from here on.
-    pub(crate) fn warm(&mut self, stored: Stored) {
-        if self.hot.len() >= HOT_MAX {
+    /// Has room for the entities of one job: none of them may be let go before the job is written.
+    pub(crate) fn make_room(&mut self, job: &Job) {
+        if self.hot.len() + job.parts.len() > HOT_MAX {
             self.hot.clear();
         }
+    }
+
+    /// Has an entity at hand from here on.
+    pub(crate) fn warm(&mut self, stored: Stored) {
         self.hot.insert(stored.entity.state.id, stored);
     }
 
@@ -98,24 +148,124 @@ impl Standing {
         stored
     }
 
-    /// Decides about one job; `earlier` is what the store holds for its key.
-    pub(crate) fn judge(&mut self, job: &Job, earlier: Option<Record>) -> Result<Judged, ReadError> {
-        let Request { command, actor, now, cause } = &job.request;
-        let earlier_event = earlier.as_ref().map(Record::event).transpose()?;
+    /// Decides about one job; `earlier` is what the store holds for the key of each command.
+    pub(crate) fn judge(&mut self, job: &Job, earlier: Several<Option<Record>>) -> Result<Judged, ReadError> {
+        if job.parts.len() > 1 {
+            return self.judge_group(job, earlier);
+        }
+        Ok(match self.decide(&job.parts.first, earlier.first.as_ref())? {
+            Decided::Refused(refusal) => Judged::refused(0, refusal),
+            Decided::Repeated => Judged::repeated(earlier),
+            Decided::Drafted(drafted) => Judged::Write(Several::one(drafted)),
+        })
+    }
+
+    /// Each command is decided where those before it leave off. If one is refused, everything is as it was.
+    fn judge_group(&mut self, job: &Job, earlier: Several<Option<Record>>) -> Result<Judged, ReadError> {
+        if job.parts.len() > GROUP_MAX {
+            return Ok(Judged::refused(GROUP_MAX, self.too_long(job)));
+        }
+        let before = self.before(job);
+        let (mut drafted, mut repeated) = (Vec::with_capacity(job.parts.len()), None);
+        for (at, (part, earlier)) in job.parts.iter().zip(earlier.iter()).enumerate() {
+            match self.decide(part, earlier.as_ref())? {
+                Decided::Drafted(one) => drafted.push(one),
+                Decided::Repeated => repeated = repeated.or(Some(at)),
+                Decided::Refused(refusal) => {
+                    if mutant::removed("group_all_or_none")
+                        && let Some(torn) = Several::of(drafted)
+                    {
+                        return Ok(Judged::Write(torn));
+                    }
+                    self.restore(before);
+                    return Ok(Judged::refused(at, refusal));
+                }
+            }
+        }
+        match (repeated, Several::of(drafted)) {
+            (None, Some(all)) => Ok(Judged::Write(all)),
+            (Some(_), None) if is_one_group(&earlier) => Ok(Judged::repeated(earlier)),
+            (at, _) => {
+                // The key was used before, and not for this group: some of it is there, or all of it is scattered.
+                self.restore(before);
+                let at = at.unwrap_or_default();
+                let entity = job.parts.iter().nth(at).unwrap_or(&job.parts.first).request.command.entity;
+                Ok(Judged::refused(at, self.key_reused(entity)))
+            }
+        }
+    }
+
+    /// Decides about one command, and has its effect at hand.
+    fn decide(&mut self, part: &Part, earlier: Option<&Record>) -> Result<Decided, ReadError> {
+        let Request { command, actor, now, cause } = &part.request;
+        let earlier_event = earlier.map(Record::event).transpose()?;
         let mut context = Context::new(actor, (*now).max(self.seen.at));
         context.cause = cause.as_deref();
         context.earlier = earlier_event.as_ref();
         match decide(&self.stored(command.entity).entity, command.clone(), &context) {
-            Err(refusal) => Ok(Judged::Answer(Err(AppendError::Refused(refusal)))),
+            Err(refusal) => Ok(Decided::Refused(refusal)),
             Ok(Decision::Repeat { .. }) => match earlier {
-                Some(record) => Ok(Judged::Answer(Ok(Receipt { record, repeated: true }))),
+                Some(record) if record.member()? == part.member => Ok(Decided::Repeated),
+                Some(_) => Ok(Decided::Refused(self.key_reused(command.entity))),
                 None => unreachable!("BUG: a repeat without the record it repeats"),
             },
             Ok(Decision::Record(event)) => {
-                let record = self.take(&event, body::with_guards(&job.body, event.guards))?;
-                Ok(Judged::Write { record, event })
+                let record = self.take(&event, body::with_guards(&part.body, event.guards))?;
+                Ok(Decided::Drafted((record, event)))
             }
         }
+    }
+
+    fn before(&self, job: &Job) -> Before {
+        let mut entities: Vec<Stored> = Vec::with_capacity(job.parts.len());
+        for part in job.parts.iter() {
+            let id = part.request.command.entity;
+            if !entities.iter().any(|stored| stored.entity.state.id == id) {
+                entities.push(self.stored(id).clone());
+            }
+        }
+        Before { seen: self.seen, entities }
+    }
+
+    fn restore(&mut self, before: Before) {
+        self.seen = before.seen;
+        for stored in before.entities {
+            self.hot.insert(stored.entity.state.id, stored);
+        }
+    }
+
+    fn key_reused(&self, entity: EntityId) -> Box<Refusal> {
+        self.refusal(
+            entity,
+            RefusalCode::KeyReused,
+            "its key was used for another request, with other commands",
+            "send the new request with a new key",
+        )
+    }
+
+    fn too_long(&self, job: &Job) -> Box<Refusal> {
+        let problem = format!("its group has {} commands, more than {GROUP_MAX}", job.parts.len());
+        let help = "send it as several groups";
+        self.refusal(job.parts.first.request.command.entity, RefusalCode::TooLarge, &problem, help)
+    }
+
+    /// A refusal of what only a group can get wrong; the kernel sees one command at a time.
+    fn refusal(&self, entity: EntityId, code: RefusalCode, problem: &str, help: &str) -> Box<Refusal> {
+        let (machine, from) = (entity.kind().machine(), self.stored(entity).entity.state.lifecycle);
+        let allowed = match from {
+            Some(from) => machine.targets(from.position()),
+            None => machine.start.iter().collect(),
+        };
+        Box::new(Refusal {
+            code,
+            message: format!("{entity}: {problem}"),
+            entity: entity.into(),
+            from,
+            to: None,
+            allowed: allowed.into_iter().map(|state| machine.state_name(state)).collect(),
+            guard: None,
+            help: help.to_owned(),
+        })
     }
 
     fn take(&mut self, event: &Event, body: String) -> Result<Record, ReadError> {
@@ -129,6 +279,28 @@ impl Standing {
         self.seen.at = record.at;
         Ok(record)
     }
+}
+
+impl Judged {
+    const fn refused(at: usize, refusal: Box<Refusal>) -> Self {
+        Self::Answer(Err(Denied { at, error: AppendError::Refused(refusal) }))
+    }
+
+    fn repeated(earlier: Several<Option<Record>>) -> Self {
+        let receipt = |record: Option<Record>| match record {
+            Some(record) => Receipt { record, repeated: true },
+            None => unreachable!("BUG: a repeat without the record it repeats"),
+        };
+        let then = earlier.then.into_iter().map(receipt).collect();
+        Self::Answer(Ok(Several { first: receipt(earlier.first), then }))
+    }
+}
+
+/// Do these records stand in the log as one group does?
+fn is_one_group(records: &Several<Option<Record>>) -> bool {
+    let seq = |record: &Option<Record>| record.as_ref().map(|record| record.seq);
+    let first = seq(&records.first);
+    records.iter().zip(0..).all(|(record, at)| seq(record) == first.map(|first| first + at))
 }
 
 /// Reasons that make an ended run degraded for whoever looks at it.

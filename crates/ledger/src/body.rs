@@ -10,6 +10,7 @@ use callboard_lifecycle::GuardSet;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::group::Member;
 use crate::record::Unreadable;
 
 #[derive(Serialize)]
@@ -20,6 +21,8 @@ struct Written<'a> {
     cause: Option<&'a str>,
     #[serde(skip_serializing_if = "Facts::is_empty")]
     data: &'a Facts,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<Member>,
 }
 
 /// The parts of a body, as the text they are.
@@ -32,15 +35,21 @@ pub(crate) struct Body<'a> {
     pub(crate) data: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(crate) guards: Option<&'a RawValue>,
+    pub(crate) group: Option<Member>,
 }
 
 /// Encodes a body; an empty one is an empty text.
-pub(crate) fn encode(reasons: &[StateReason], cause: Option<&str>, data: &Facts) -> String {
-    if reasons.is_empty() && cause.is_none() && data.is_empty() {
+pub(crate) fn encode(
+    reasons: &[StateReason],
+    cause: Option<&str>,
+    data: &Facts,
+    group: Option<Member>,
+) -> String {
+    if reasons.is_empty() && cause.is_none() && data.is_empty() && group.is_none() {
         return String::new();
     }
     // Writing to memory fails only if a value cannot be JSON, and facts and reasons can.
-    serde_json::to_string(&Written { reasons, cause, data })
+    serde_json::to_string(&Written { reasons, cause, data, group })
         .unwrap_or_else(|error| unreachable!("BUG: a body is always JSON: {error}"))
 }
 

@@ -118,6 +118,23 @@ pub enum AppendError {
     Fault(#[from] Fault),
 }
 
+/// Why a group was not recorded; nothing of it was.
+#[derive(Debug, thiserror::Error)]
+pub enum GroupError {
+    /// The kernel refused one of its commands.
+    #[error("command {} of the group was refused", .at + 1)]
+    Refused {
+        /// Which one, counted from 0.
+        at: usize,
+        /// Why.
+        #[source]
+        refusal: Box<Refusal>,
+    },
+    /// The world failed.
+    #[error("the store did not take the group")]
+    Fault(#[from] Fault),
+}
+
 /// How the world failed while writing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {

@@ -13,8 +13,9 @@ use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use crate::checkpoint::{Checkpoint, PublicKey};
-use crate::error::ReadError;
+use crate::error::{ReadError, chain};
 use crate::export::Legacy;
+use crate::group::{Member, Wholeness};
 use crate::guarded;
 use crate::ledger::Ledger;
 use crate::mutant;
@@ -85,7 +86,8 @@ impl Ledger {
         keys: &[PublicKey],
         from: &mut dyn BufRead,
     ) -> Result<Imported, ImportError> {
-        let mut reading = Reading { from, number: 0, signed: Signed::by(keys) };
+        let mut reading =
+            Reading { from, number: 0, signed: Signed::by(keys), groups: Some(Wholeness::of_log()) };
         let mut imported = self.reader().import(&mut reading)?;
         (imported.sealed, imported.keys) = reading.signed.told();
         Ok(imported)
@@ -103,7 +105,7 @@ pub(crate) fn decided(record: &Record, before: &Entity) -> Result<(), String> {
 
 /// The numbered lines of an export that an engine takes; the checkpoints among them are checked on the way.
 pub(crate) fn lines(from: &mut dyn BufRead) -> impl Iterator<Item = Result<(u64, Line), ImportError>> {
-    Reading { from, number: 0, signed: Signed::default() }
+    Reading { from, number: 0, signed: Signed::default(), groups: None }
 }
 
 /// An export that is being read.
@@ -111,6 +113,8 @@ struct Reading<'a> {
     from: &'a mut dyn BufRead,
     number: u64,
     signed: Signed,
+    /// A part of a log may begin and end inside of a group, and then nobody asks.
+    groups: Option<Wholeness>,
 }
 
 impl Iterator for Reading<'_> {
@@ -128,11 +132,24 @@ impl Iterator for Reading<'_> {
                     Err(problem) => Some(Err(refuse(problem))),
                 },
                 Ok(Some(Piece::Line(line))) => {
-                    Some(self.signed.pass(&line).map(|()| (number, line)).map_err(refuse))
+                    let passed = self.signed.pass(&line).and_then(|()| self.is_whole(&line));
+                    Some(passed.map(|()| (number, line)).map_err(refuse))
                 }
-                Ok(None) => self.signed.end().map(|problem| Err(refuse(problem))),
+                Ok(None) => {
+                    let open = || self.groups.take().and_then(|groups| groups.end());
+                    self.signed.end().or_else(open).map(|problem| Err(refuse(problem)))
+                }
             };
         }
+    }
+}
+
+impl Reading<'_> {
+    /// Does the group of a record stand whole as far as the lines go?
+    fn is_whole(&mut self, line: &Line) -> Result<(), String> {
+        let (Line::Record(record), Some(groups)) = (line, &mut self.groups) else { return Ok(()) };
+        let member = record.member().map_err(|error| chain(&error))?;
+        groups.follow(member).map_or(Ok(()), Err)
     }
 }
 
@@ -222,6 +239,7 @@ struct RecordLine<'a> {
     key: Option<String>,
     #[serde(borrow)]
     data: Option<&'a RawValue>,
+    group: Option<Member>,
     #[serde(borrow)]
     guards: Option<&'a RawValue>,
     hash: String,
@@ -274,10 +292,12 @@ fn body_of(line: &RecordLine<'_>) -> Result<String, serde_json::Error> {
         part.map(RawValue::get).filter(|text| *text != nothing).map(str::to_owned)
     };
     let cause = line.cause.as_ref().map(serde_json::to_string).transpose()?;
+    let group = line.group.map(|member| serde_json::to_string(&member)).transpose()?;
     let parts = [
         ("reasons", said(line.reasons, "[]")),
         ("cause", cause),
         ("data", said(line.data, "{}")),
+        ("group", group),
         ("guards", said(line.guards, "[]")),
     ];
     let fields: Vec<String> =

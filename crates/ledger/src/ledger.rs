@@ -15,11 +15,12 @@ use callboard_lifecycle::Kind;
 use crate::batch::Anchor;
 use crate::bell::Bell;
 use crate::engine::{Ask, Commit};
-use crate::error::{AppendError, Fault, NotReady, OpenError, ReadError};
+use crate::error::{AppendError, Fault, GroupError, NotReady, OpenError, ReadError};
 use crate::fold;
+use crate::group::Group;
 use crate::postgres;
 use crate::record::{Hash, Record};
-use crate::slot::{self, Ticket};
+use crate::slot::{self, GroupTicket, Ticket};
 use crate::sqlite::{Place, Reader, Writer};
 use crate::store::{Info, Job, Listing, Page, Receipt, Request, Scope, Slice, Standing, Stored};
 use crate::verify::{self, Problem, Report, Trust};
@@ -173,6 +174,21 @@ impl Ledger {
             ticket
         };
         prepared.into_iter().map(send).collect()
+    }
+
+    /// Queues a group; the ticket is answered when all of it is durable, or none of it will be.
+    pub fn submit_group(&self, group: Group) -> GroupTicket {
+        let (reply, ticket) = slot::pair();
+        if let (Some(queue), Some(job)) = (&self.0.queue, Job::group(group, reply)) {
+            // If the writer is gone the job comes back and its reply, dropped, says that the ledger is closed.
+            drop(queue.send(job));
+        }
+        GroupTicket::of(ticket)
+    }
+
+    /// Records all commands of a group in one transaction, or none of them; returns after the sync.
+    pub fn append_group(&self, group: Group) -> Result<Vec<Receipt>, GroupError> {
+        self.submit_group(group).wait()
     }
 
     /// Records a command, or says why not; returns after the sync.
@@ -403,10 +419,12 @@ impl WriteHealth {
 /// Takes the first job and everything that is queued behind it, up to the limit, until every sender is gone.
 fn drain(jobs: &Receiver<Job>, batch_max: usize, mut commit: impl FnMut(Vec<Job>)) {
     while let Ok(first) = jobs.recv() {
+        let mut commands = first.parts.len();
         let mut batch = vec![first];
-        while batch.len() < batch_max
+        while commands < batch_max
             && let Ok(next) = jobs.try_recv()
         {
+            commands += next.parts.len();
             batch.push(next);
         }
         commit(batch);

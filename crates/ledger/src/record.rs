@@ -10,6 +10,7 @@ use serde::{Serialize, Serializer};
 use uuid::Uuid;
 
 use crate::body::Body;
+use crate::group::Member;
 
 /// The hash of a record, over its bytes and the hash before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -69,7 +70,7 @@ pub struct Record {
     pub actor_id: String,
     /// The idempotency key.
     pub key: Option<String>,
-    /// Reasons, cause, data and guards.
+    /// Reasons, cause, data, its place in its group, and guards.
     pub body: String,
     /// The hash.
     pub hash: Hash,
@@ -114,6 +115,11 @@ impl Record {
     /// The hash this record must have after `before`.
     pub fn hash_after(&self, before: Hash, scratch: &mut Vec<u8>) -> Hash {
         self.borrowed().hash_after(before, scratch)
+    }
+
+    /// Which of how many records of its group it is; nothing if it was recorded alone.
+    pub fn member(&self) -> Result<Option<Member>, Unreadable> {
+        Member::of_body(&self.body)
     }
 
     /// The id of the entity, if this program knows its kind.
@@ -168,7 +174,8 @@ impl Serialize for Record {
         let body = Body::parse(&self.body).map_err(S::Error::custom)?;
         let created = self.via == self.event_type;
         let id = self.id().map_or_else(|_| self.entity.to_string(), |id| id.to_string());
-        let mut fields = to.serialize_struct("Record", 15 + usize::from(body.guards.is_some()))?;
+        let more = usize::from(body.guards.is_some()) + usize::from(body.group.is_some());
+        let mut fields = to.serialize_struct("Record", 15 + more)?;
         fields.serialize_field("seq", &self.seq)?;
         fields.serialize_field("at", &self.at)?;
         fields.serialize_field("entity", &Entity { kind: &self.kind, id })?;
@@ -188,6 +195,9 @@ impl Serialize for Record {
         match body.data {
             Some(raw) => fields.serialize_field("data", raw)?,
             None => fields.serialize_field("data", &callboard_kernel::Facts::none())?,
+        }
+        if let Some(member) = &body.group {
+            fields.serialize_field("group", member)?;
         }
         if let Some(raw) = body.guards {
             fields.serialize_field("guards", raw)?;

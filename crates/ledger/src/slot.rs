@@ -8,15 +8,13 @@ use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use crate::error::{AppendError, Fault};
+use crate::batch::{Denied, Verdict};
+use crate::error::{AppendError, Fault, GroupError};
 use crate::store::Receipt;
-
-/// What became of a command.
-pub(crate) type Answer = Result<Receipt, AppendError>;
 
 #[derive(Default)]
 struct Inside {
-    answer: Option<Answer>,
+    answer: Option<Verdict>,
     waker: Option<Waker>,
 }
 
@@ -26,8 +24,11 @@ struct Slot {
     answered: Condvar,
 }
 
-/// The caller's side: wait for the answer, or await it.
+/// The caller's side of one command: wait for the answer, or await it.
 pub struct Ticket(Arc<Slot>);
+
+/// The caller's side of a group: one answer for all its commands.
+pub struct GroupTicket(Ticket);
 
 /// The writer's side.
 pub(crate) struct Reply(Option<Arc<Slot>>);
@@ -39,7 +40,7 @@ pub(crate) fn pair() -> (Reply, Ticket) {
 }
 
 impl Reply {
-    pub(crate) fn answer(mut self, answer: Answer) {
+    pub(crate) fn answer(mut self, answer: Verdict) {
         if let Some(slot) = self.0.take() {
             put(&slot, answer);
         }
@@ -54,7 +55,7 @@ impl Drop for Reply {
     }
 }
 
-fn put(slot: &Slot, answer: Answer) {
+fn put(slot: &Slot, answer: Verdict) {
     let waker = {
         let mut inside = slot.inside.lock().unwrap_or_else(PoisonError::into_inner);
         inside.answer = Some(answer);
@@ -69,6 +70,10 @@ fn put(slot: &Slot, answer: Answer) {
 impl Ticket {
     /// Blocks until the command is durable or refused.
     pub fn wait(self) -> Result<Receipt, AppendError> {
+        one(self.verdict())
+    }
+
+    fn verdict(self) -> Verdict {
         let mut inside = self.0.inside.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if let Some(answer) = inside.answer.take() {
@@ -79,10 +84,47 @@ impl Ticket {
     }
 }
 
+impl GroupTicket {
+    pub(crate) const fn of(ticket: Ticket) -> Self {
+        Self(ticket)
+    }
+
+    /// Blocks until all commands of the group are durable, or none is.
+    pub fn wait(self) -> Result<Vec<Receipt>, GroupError> {
+        all(self.0.verdict())
+    }
+}
+
+fn one(verdict: Verdict) -> Result<Receipt, AppendError> {
+    verdict.map(|receipts| receipts.first).map_err(|denied| denied.error)
+}
+
+fn all(verdict: Verdict) -> Result<Vec<Receipt>, GroupError> {
+    match verdict {
+        Ok(receipts) => Ok(receipts.into_vec()),
+        Err(Denied { at, error: AppendError::Refused(refusal) }) => Err(GroupError::Refused { at, refusal }),
+        Err(Denied { error: AppendError::Fault(fault), .. }) => Err(fault.into()),
+    }
+}
+
 impl Future for Ticket {
     type Output = Result<Receipt, AppendError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.poll_verdict(context).map(one)
+    }
+}
+
+impl Future for GroupTicket {
+    type Output = Result<Vec<Receipt>, GroupError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.0.poll_verdict(context).map(all)
+    }
+}
+
+impl Ticket {
+    fn poll_verdict(&self, context: &Context<'_>) -> Poll<Verdict> {
         let mut inside = self.0.inside.lock().unwrap_or_else(PoisonError::into_inner);
         match inside.answer.take() {
             Some(answer) => Poll::Ready(answer),

@@ -4,8 +4,10 @@ use callboard_kernel::{Actor, Command, Entity, EntityId, Moment, Order};
 use callboard_lifecycle::Kind;
 
 use crate::checkpoint::PublicKey;
+use crate::group::{Group, Member};
 use crate::record::{Hash, Record};
 use crate::segment::Segment;
+use crate::several::Several;
 use crate::slot::Reply;
 use crate::{body, mutant};
 
@@ -31,15 +33,42 @@ pub struct Receipt {
     pub repeated: bool,
 }
 
-/// A request on its way through the writer; its body is encoded by the caller, not by the one writer.
+/// What was asked for at once, on its way through the writer: one command, or a group of them.
 pub(crate) struct Job {
-    pub(crate) request: Request,
-    pub(crate) body: String,
+    pub(crate) parts: Several<Part>,
     pub(crate) reply: Reply,
 }
 
+/// One command of a job; its body is encoded by the caller, not by the one writer.
+pub(crate) struct Part {
+    pub(crate) request: Request,
+    pub(crate) body: String,
+    /// Its place in its group; nothing if it is alone.
+    pub(crate) member: Option<Member>,
+}
+
 impl Job {
-    pub(crate) fn new(mut request: Request, reply: Reply) -> Self {
+    pub(crate) fn new(request: Request, reply: Reply) -> Self {
+        Self { parts: Several::one(Part::new(request, None)), reply }
+    }
+
+    /// A group; nothing if there is no command in it.
+    pub(crate) fn group(group: Group, reply: Reply) -> Option<Self> {
+        let of = group.len() as u32;
+        let member = |at| (of > 1).then_some(Member { at, of });
+        let requests = (0..).zip(group.into_requests());
+        let parts = requests.map(|(at, request)| Part::new(request, member(at))).collect();
+        Some(Self { parts: Several::of(parts)?, reply })
+    }
+
+    /// Is it found again by its key?
+    pub(crate) const fn is_keyed(&self) -> bool {
+        self.parts.first.request.command.key.is_some()
+    }
+}
+
+impl Part {
+    fn new(mut request: Request, member: Option<Member>) -> Self {
         if !mutant::removed("redact_words") {
             request.command = request.command.recordable();
         }
@@ -48,8 +77,8 @@ impl Job {
             Order::Transition(order) => (&order.reasons, &order.data),
             Order::Observe(order) => (&order.reasons, &order.data),
         };
-        let body = body::encode(reasons, request.cause.as_deref(), data);
-        Self { request, body, reply }
+        let body = body::encode(reasons, request.cause.as_deref(), data, member);
+        Self { request, body, member }
     }
 }
 

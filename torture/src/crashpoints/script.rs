@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use callboard_kernel::RefusalCode;
-use callboard_ledger::{AppendError, Ledger, Options, Receipt, Request};
+use callboard_ledger::{AppendError, Group, GroupError, Ledger, Options, Receipt, Request};
 use callboard_lifecycle::session::SessionState;
 
 use crate::commands::{create, go, keyed, observe, request, session};
@@ -30,6 +30,8 @@ pub(crate) enum Sort {
     Single,
     /// Many commands at once about a few entities, with refused and repeated ones among them.
     Burst,
+    /// Groups about a few entities, with refused and repeated ones among them.
+    Group,
 }
 
 /// Sorts of steps in a script of single commands.
@@ -45,6 +47,7 @@ impl Script {
         let sort = match self.sort {
             Sort::Single => "single",
             Sort::Burst => "burst",
+            Sort::Group => "group",
         };
         [sort.to_owned(), self.steps.to_string(), self.handles.to_string(), self.batch_max.to_string()]
     }
@@ -54,6 +57,7 @@ impl Script {
         let sort = match sort.as_str() {
             "single" => Sort::Single,
             "burst" => Sort::Burst,
+            "group" => Sort::Group,
             _ => return None,
         };
         let (steps, handles) = (steps.parse().ok()?, handles.parse().ok()?);
@@ -72,6 +76,7 @@ impl Script {
             match self.sort {
                 Sort::Single => single(ledger, step, &each)?,
                 Sort::Burst => burst(ledger, step, &each)?,
+                Sort::Group => groups(ledger, step, &each)?,
             }
         }
         Ok(())
@@ -131,6 +136,34 @@ fn burst(ledger: &Ledger, step: u64, each: impl Fn(&Receipt)) -> Result<()> {
             Ok(receipt) if is_good => each(&receipt),
             Err(AppendError::Refused(refusal)) if !is_good && refusal.code == RefusalCode::Exists => {}
             other => bail!("one of burst {step} was answered with {other:?}"),
+        }
+    }
+    Ok(())
+}
+
+/// Two groups that hold and one that does not, sent before anything is heard of them; one of them twice.
+fn groups(ledger: &Ledger, step: u64, each: impl Fn(&Receipt)) -> Result<()> {
+    let entity = |part: u64| session(1 << 41 | u128::from(step) << 8 | u128::from(part));
+    let said = |part: u64, order| request(entity(part), step as i64, order);
+    let born = Group::new(said(0, create("a run")))
+        .and(said(1, create("another")))
+        .and(said(0, go(SessionState::Running, "run.started.ok")))
+        .keyed("born");
+    let moved = Group::new(said(1, observe("beats", 1)))
+        .and(said(0, go(SessionState::Completed, "run.completed.ok")))
+        .keyed("moved");
+    let bad =
+        Group::new(said(2, create("never"))).and(said(1, observe("beats", 2))).and(said(0, create("again")));
+    let sent: Vec<_> = [(true, &born), (false, &bad), (true, &moved), (true, &born)]
+        .into_iter()
+        .map(|(is_good, group)| (is_good, ledger.submit_group(group.clone())))
+        .collect();
+    for (is_good, ticket) in sent {
+        match ticket.wait() {
+            Ok(receipts) if is_good => receipts.iter().for_each(&each),
+            Err(GroupError::Refused { at: 2, refusal })
+                if !is_good && refusal.code == RefusalCode::Exists => {}
+            other => bail!("a group of step {step} was answered with {other:?}"),
         }
     }
     Ok(())

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use callboard_kernel::{EntityId, RefusalCode};
-use callboard_ledger::{AppendError, Fault, Hash, Ledger, Page, Receipt, Request, Scope};
+use callboard_ledger::{AppendError, Fault, Group, GroupError, Hash, Ledger, Page, Receipt, Request, Scope};
 
 use crate::commands::{create, keyed, observe, request, session, whole_run};
 
@@ -88,15 +88,7 @@ impl Stand {
         let what = format!("{who} {:?} of {}", request.command.key, request.command.entity);
         let answer = ledger.append(request);
         match &answer {
-            Ok(receipt) => {
-                let Receipt { record, repeated } = receipt;
-                self.note(&format!("{what}: record {} ({}), repeated {repeated}", record.seq, record.hash));
-                self.tell(|told| {
-                    told.acks.push(receipt.clone());
-                    told.found += u64::from(*repeated);
-                });
-                self.acknowledged.fetch_add(1, Ordering::SeqCst);
-            }
+            Ok(receipt) => self.hear(&what, receipt),
             Err(error) => {
                 self.note(&format!("{what}: {error:?}"));
                 if let AppendError::Fault(fault) = error {
@@ -105,6 +97,55 @@ impl Stand {
             }
         }
         answer
+    }
+
+    fn hear(&self, what: &str, receipt: &Receipt) {
+        let Receipt { record, repeated } = receipt;
+        self.note(&format!("{what}: record {} ({}), repeated {repeated}", record.seq, record.hash));
+        self.tell(|told| {
+            told.acks.push(receipt.clone());
+            told.found += u64::from(*repeated);
+        });
+        self.acknowledged.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Sends a group under its key until it is answered; `refused` is the one command that must be refused, if any.
+    fn insist_on_group(
+        &self,
+        who: &str,
+        ledger: &Ledger,
+        group: &Group,
+        refused: Option<usize>,
+    ) -> Result<()> {
+        let begun = Instant::now();
+        loop {
+            match (ledger.append_group(group.clone()), refused) {
+                (Ok(receipts), None) => {
+                    receipts.iter().for_each(|receipt| self.hear(&format!("{who} group"), receipt));
+                    return Ok(());
+                }
+                (Err(GroupError::Refused { at, .. }), Some(wanted)) if at == wanted => return Ok(()),
+                (Err(GroupError::Fault(fault)), _) => {
+                    self.note(&format!("{who} group: {fault:?}"));
+                    self.tell(|told| told.faults.count(&fault));
+                    if begun.elapsed() > ANSWER_MAX || matches!(fault, Fault::Corrupt(_)) {
+                        bail!("{who}: a group is not answered: {fault:?}")
+                    }
+                }
+                (answer, _) => bail!("{who}: a group was answered with {answer:?}"),
+            }
+        }
+    }
+
+    /// A group that holds, and one whose last command is refused: nothing of it may ever be there.
+    fn call_groups(&self, who: &str, ledger: &Ledger, run: u128) -> Result<()> {
+        let said = |part: u128, order| request(session(1 << 121 | run << 2 | part), 0, order);
+        let [born, begun, ..] = whole_run();
+        let good = Group::new(said(0, born.clone())).and(said(1, born.clone())).and(said(0, begun));
+        self.insist_on_group(who, ledger, &good.keyed("good"), None)?;
+        let bad = Group::new(said(2, born.clone())).and(said(3, born)).and(said(0, create("again")));
+        self.tell(|told| told.not_written.extend([2, 3].map(|part| session(1 << 121 | run << 2 | part))));
+        self.insist_on_group(who, ledger, &bad, Some(2))
     }
 
     /// Sends a command under its key until it is answered.
@@ -187,6 +228,9 @@ impl Stand {
                 let mut update = keyed(request(session(SHARED), 0, order), format!("{who} step {step}"));
                 update.command.if_version = Some(shared.entity.state.version);
                 self.insist(&who, ledger, &update)?;
+            }
+            if step % KEYLESS == 2 {
+                self.call_groups(&who, ledger, u128::from(caller) << 64 | u128::from(step))?;
             }
             step += 1;
         }

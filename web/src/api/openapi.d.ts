@@ -689,6 +689,16 @@ export interface components {
             signal?: unknown;
             timed_out?: boolean | null;
         };
+        /** @description A place in a group of records that were recorded together. */
+        GroupMember: {
+            /**
+             * Format: int32
+             * @description Counted from 0.
+             */
+            at: number;
+            /** Format: int32 */
+            of: number;
+        };
         /** @description How it is. */
         HealthAnswer: {
             processes: components["schemas"]["Processes"];
@@ -901,6 +911,9 @@ export interface components {
             };
             entity: components["schemas"]["EntityRef"];
             from?: string | null;
+            group?: components["schemas"]["GroupMember"] | null;
+            /** @description The guards that held, where the row has any. */
+            guards?: string[] | null;
             hash: string;
             key?: string | null;
             reasons: components["schemas"]["Reason"][];
@@ -931,6 +944,8 @@ export interface components {
             code: string;
             entity: components["schemas"]["EntityRef"];
             from?: string | null;
+            /** @description The guard that stands in the way, where one does. */
+            guard?: string | null;
             help: string;
             message: string;
             to?: string | null;

@@ -85,7 +85,11 @@ export type View = But<
   }
 >;
 
-export type LedgerRecord = But<Sent<Described["Record"]>, { reasons: StateReason[]; data: Facts }>;
+/** A record that was recorded alone has no group, and one of a row without guards names none. */
+export type LedgerRecord = But<
+  Sent<Described["Record"]>,
+  { reasons: StateReason[]; data: Facts; group?: Described["GroupMember"]; guards?: string[] }
+>;
 export type EntityPage = But<Sent<Described["EntityPage"]>, { items: View[] }>;
 export type RecordPage = But<Sent<Described["RecordPage"]>, { items: LedgerRecord[] }>;
 export type AttentionItem = Sent<Described["AttentionItem"]>;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use callboard_engine::{MarkError, mark_as_restored};
 use callboard_kernel::Moment;
-use callboard_ledger::{AppendError, Archived, BackupError, Info, Ledger, ReadError, Report, Segment};
+use callboard_ledger::{Archived, BackupError, GroupError, Info, Ledger, ReadError, Report, Segment};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
@@ -252,8 +252,8 @@ fn restore_backup(screen: &Screen, store: &Store, file: &Path) -> Result<Exit, E
 fn mark_runs(ledger: &Ledger) -> Result<String, Error> {
     let marked = mark_as_restored(ledger, clock::now()).map_err(|error| match error {
         MarkError::Ask(error) => Error::Ask(error),
-        MarkError::Append(AppendError::Refused(refusal)) => Error::Refused(refusal),
-        MarkError::Append(AppendError::Fault(fault)) => Error::Append(fault),
+        MarkError::Append(GroupError::Refused { refusal, .. }) => Error::Refused(refusal),
+        MarkError::Append(GroupError::Fault(fault)) => Error::Append(fault),
     })?;
     Ok(match marked {
         0 => String::new(),

@@ -20,13 +20,14 @@ use super::rows::{Rows, ViewRow, Written};
 use super::session::Session;
 use super::trouble::{self, SILENCE, Trouble};
 use super::{seals, text};
-use crate::batch::{HOT_MAX, Judged, Seen, Standing, Verdict};
+use crate::batch::{Drafted, HOT_MAX, Judged, Seen, Standing, Verdict, receipts};
 use crate::checkpoint::Seal;
 use crate::error::ReadError;
 use crate::mutant;
 use crate::record::Record;
 use crate::sealed::{Sealed, Step};
-use crate::store::{Job, Receipt, Stored};
+use crate::several::Several;
+use crate::store::{Job, Part, Receipt, Stored};
 
 /// What the writer knows of the log between two batches.
 #[derive(Default)]
@@ -244,14 +245,14 @@ impl Memory {
 
     /// What the batch needs that is not at hand.
     fn wanted<'a>(&mut self, jobs: &[&'a Job]) -> Wanted<'a> {
-        if self.warmed + jobs.len() > HOT_MAX {
+        if self.warmed + parts(jobs).count() > HOT_MAX {
             // All of it at once: an entity let go in the middle of a batch would come back as it was before.
             self.standing.forget();
             self.warmed = 0;
         }
         let mut wanted = Wanted { entities: Vec::new(), key_of: Vec::new(), keys: Vec::new() };
-        for job in jobs {
-            let command = &job.request.command;
+        for part in parts(jobs) {
+            let command = &part.request.command;
             if !self.standing.has(command.entity) {
                 wanted.entities.push(command.entity.uuid());
             }
@@ -274,8 +275,8 @@ impl Memory {
             let stored = columns::stored(row)?;
             loaded.insert(stored.entity.state.id, stored);
         }
-        for job in jobs {
-            let id = job.request.command.entity;
+        for part in parts(jobs) {
+            let id = part.request.command.entity;
             if !self.standing.has(id) {
                 self.standing.warm(loaded.remove(&id).unwrap_or_else(|| Stored::unborn(id)));
                 self.warmed += 1;
@@ -290,23 +291,26 @@ impl Memory {
         let mut touched: Vec<(EntityId, Touched)> = Vec::new();
         let mut places = HashMap::new();
         for job in jobs {
-            let command = &job.request.command;
-            let key = command.key.as_ref().map(|key| (command.entity.uuid(), key.clone()));
-            let earlier = key.as_ref().and_then(|key| keyed.get(key)).cloned();
-            match self.standing.judge(job, earlier)? {
-                Judged::Answer(verdict) => verdicts.push(verdict),
-                Judged::Write { record, event } => {
-                    if let Some(key) = key {
-                        keyed.insert(key, record.clone());
-                    }
-                    let at = *places.entry(command.entity).or_insert_with(|| {
-                        touched.push((command.entity, Touched::default()));
-                        touched.len() - 1
-                    });
-                    touched[at].1.by(&event);
-                    verdicts.push(Ok(Receipt { record, repeated: false }));
+            let drafted = match self.standing.judge(job, earlier(job, &keyed))? {
+                Judged::Answer(verdict) => {
+                    verdicts.push(verdict);
+                    continue;
                 }
+                Judged::Write(drafted) => drafted,
+            };
+            for (record, event) in drafted.iter() {
+                if let Some(key) = &record.key {
+                    keyed.insert((record.entity, key.clone()), record.clone());
+                }
+                let at = *places.entry(event.entity).or_insert_with(|| {
+                    touched.push((event.entity, Touched::default()));
+                    touched.len() - 1
+                });
+                touched[at].1.by(event);
             }
+            let receipt = |(record, _): Drafted| Receipt { record, repeated: false };
+            let then = drafted.then.into_iter().map(receipt).collect();
+            verdicts.push(Ok(Several { first: receipt(drafted.first), then }));
         }
         let (born, moved): (Vec<_>, Vec<_>) = touched.into_iter().partition(|(_, touched)| touched.is_born);
         Ok(Draft {
@@ -372,11 +376,23 @@ impl Touched {
 
 impl Draft {
     fn records(&self) -> impl Iterator<Item = &Record> {
-        self.verdicts.iter().filter_map(|verdict| match verdict {
-            Ok(Receipt { record, repeated: false }) => Some(record),
-            Ok(_) | Err(_) => None,
-        })
+        receipts(&self.verdicts).filter(|receipt| !receipt.repeated).map(|receipt| &receipt.record)
     }
+}
+
+/// The commands of a batch, in order.
+fn parts<'a>(jobs: &[&'a Job]) -> impl Iterator<Item = &'a Part> {
+    jobs.iter().flat_map(|job| job.parts.iter())
+}
+
+/// What the store holds for the key of each command of a job.
+fn earlier(job: &Job, keyed: &Keyed) -> Several<Option<Record>> {
+    let one = |part: &Part| {
+        let command = &part.request.command;
+        let key = command.key.as_ref().map(|key| (command.entity.uuid(), key.clone()));
+        key.and_then(|key| keyed.get(&key)).cloned()
+    };
+    Several { first: one(&job.parts.first), then: job.parts.then.iter().map(one).collect() }
 }
 
 /// A server that keeps silent is as good as gone.

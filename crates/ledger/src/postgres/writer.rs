@@ -15,7 +15,7 @@ use super::session::{Backend, Patience, Refused, Session};
 use super::transaction::{Broken, Memory};
 use super::trouble::{self, SILENCE, Trouble};
 use super::{fence, schema};
-use crate::batch::{Anchor, Verdict, fault_of};
+use crate::batch::{Anchor, Verdict, fault_of, receipts};
 use crate::checkpoint::Seal;
 use crate::engine::Commit;
 use crate::error::{Fault, OpenError};
@@ -140,14 +140,14 @@ impl Writer {
             return verdicts;
         }
         match self.read_back(&lost.backend, &verdicts) {
-            Err(again) => verdicts.into_iter().map(|verdict| doubt(verdict, error, &again)).collect(),
+            Err(again) => verdicts.iter().map(|verdict| doubt(verdict, error, &again)).collect(),
             Ok(Found::All) => verdicts,
             Ok(Found::None) => self.again(jobs, verdicts, error, round),
         }
     }
 
     fn read_back(&mut self, lost: &Backend, verdicts: &[Verdict]) -> Result<Found, String> {
-        let written = || verdicts.iter().filter_map(written);
+        let written = || receipts(verdicts).filter(|receipt| !receipt.repeated);
         let (Some(first), Some(last)) = (written().next(), written().next_back()) else {
             return Ok(Found::All);
         };
@@ -173,7 +173,7 @@ impl Writer {
     fn again(&mut self, jobs: &[&Job], verdicts: Vec<Verdict>, error: &str, round: u32) -> Vec<Verdict> {
         let not_written = || Err(Fault::NotWritten(error.to_owned()).into());
         let may_run = |(job, verdict): &(&&Job, &Verdict)| {
-            round < ROUNDS_MAX && (written(verdict).is_none() || job.request.command.key.is_some())
+            round < ROUNDS_MAX && (!is_written(verdict) || job.is_keyed())
         };
         let chosen: Vec<bool> = jobs.iter().zip(&verdicts).map(|pair| may_run(&pair)).collect();
         let runs: Vec<&Job> =
@@ -192,19 +192,16 @@ enum Found {
     None,
 }
 
-/// The receipt of a record that this batch wrote.
-const fn written(verdict: &Verdict) -> Option<&Receipt> {
-    match verdict {
-        Ok(receipt) if !receipt.repeated => Some(receipt),
-        Ok(_) | Err(_) => None,
-    }
+/// Did this batch write records for the job?
+fn is_written(verdict: &Verdict) -> bool {
+    receipts(std::slice::from_ref(verdict)).any(|receipt| !receipt.repeated)
 }
 
 /// The store cannot be read back: what was written may or may not be there, and nothing else was judged on solid
 /// ground.
-fn doubt(verdict: Verdict, error: &str, again: &str) -> Verdict {
+fn doubt(verdict: &Verdict, error: &str, again: &str) -> Verdict {
     let text = format!("{error}; then {again}");
-    Err(if written(&verdict).is_some() { Fault::Unknown(text) } else { Fault::ReadOnly(text) }.into())
+    Err(if is_written(verdict) { Fault::Unknown(text) } else { Fault::ReadOnly(text) }.into())
 }
 
 impl Commit for Writer {

@@ -17,6 +17,7 @@ use crate::store::Stored;
 pub(super) struct Pen<'a> {
     /// How many rows were written.
     pub(super) written: u64,
+    connection: &'a Connection,
     earlier: CachedStatement<'a>,
     stored: CachedStatement<'a>,
     record: CachedStatement<'a>,
@@ -31,6 +32,7 @@ impl<'a> Pen<'a> {
     pub(super) fn new(connection: &'a Connection) -> Result<Self, rusqlite::Error> {
         Ok(Self {
             written: 0,
+            connection,
             earlier: connection.prepare_cached(columns::EARLIER)?,
             stored: connection.prepare_cached(columns::STORED_BY_ID)?,
             record: connection.prepare_cached(columns::INSERT_RECORD)?,
@@ -83,6 +85,18 @@ impl<'a> Pen<'a> {
             one(self.facts.execute((stored.facts_text(), stored.parent(), id.as_bytes()))?, "facts")?;
         }
         Ok(())
+    }
+
+    /// Writes the view row of an entity that several records of one group changed.
+    pub(super) fn view_anew(&mut self, stored: &Stored, is_born: bool) -> Result<(), ReadError> {
+        if !is_born {
+            self.written += 1;
+            let id = stored.entity.state.id.uuid();
+            let gone = self.connection.prepare_cached("DELETE FROM entity WHERE id = ?1")?;
+            one({ gone }.execute([id.as_bytes()])?, "the view of an entity")?;
+        }
+        self.written += 1;
+        bind_entity(&mut self.created, stored)
     }
 
     fn heard(&mut self, stored: &Stored) -> Result<usize, rusqlite::Error> {

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use callboard_kernel::Moment;
+use callboard_kernel::{Event, EventType, Moment};
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 
 use super::connect::{Place, settle};
@@ -16,13 +16,14 @@ use super::pinned::{Exchanged, Files, Pinned};
 use super::presence::Presence;
 use super::{archive, seals, signers};
 use crate::answers::Answers;
-use crate::batch::{Anchor, Judged, Seen, Standing, Verdict, fault_of};
+use crate::batch::{Anchor, Drafted, Judged, Seen, Standing, Verdict, fault_of, receipts};
 use crate::checkpoint::{PublicKey, Seal};
 use crate::engine::Commit;
 use crate::error::{Fault, OpenError, ReadError, chain};
 use crate::mutant;
 use crate::record::Hash;
 use crate::sealed::{Sealed, Step};
+use crate::several::Several;
 use crate::store::{Job, Receipt};
 use crate::witness::Witness;
 
@@ -123,7 +124,7 @@ impl Writer {
     /// The commit failed: only what is found in a fresh connection counts, and only after it was settled. The jobs
     /// shared one transaction, so all of them share its fate, and a refusal that was decided inside it means nothing.
     fn read_back(&mut self, verdicts: Vec<Verdict>, error: &rusqlite::Error) -> Vec<Verdict> {
-        let newest = verdicts.iter().flatten().map(|receipt| &receipt.record).max_by_key(|record| record.seq);
+        let newest = receipts(&verdicts).map(|receipt| &receipt.record).max_by_key(|record| record.seq);
         let Some((seq, hash)) = newest.map(|record| (record.seq, record.hash)) else {
             self.open = self.reopen().ok();
             return verdicts;
@@ -343,7 +344,7 @@ impl Open {
     fn seal(&mut self, seal: &Seal, verdicts: &[Verdict]) -> Result<(), ReadError> {
         let Some(sealed) = &mut self.sealed else { unreachable!("BUG: it was looked for before") };
         let mut is_written = false;
-        for receipt in verdicts.iter().flatten().filter(|receipt| !receipt.repeated) {
+        for receipt in receipts(verdicts).filter(|receipt| !receipt.repeated) {
             sealed.add(receipt.record.hash);
             is_written = true;
         }
@@ -383,29 +384,59 @@ fn one(
     pen: &mut Pen<'_>,
     job: &Job,
 ) -> Result<Verdict, ReadError> {
-    let command = &job.request.command;
-    let earlier = match &command.key {
-        Some(key) if !mutant::removed("look_up_keys") => match pen.earlier(command.entity, key)? {
-            None => archive::keyed(connection, command.entity, key)?,
-            earlier => earlier,
-        },
-        Some(_) | None => None,
-    };
-    if !standing.has(command.entity) {
-        standing.warm(pen.stored(command.entity)?);
-    }
-    match standing.judge(job, earlier)? {
-        Judged::Answer(verdict) => Ok(verdict),
-        Judged::Write { record, event } => {
-            mutant::point("before_insert");
-            pen.record(&record)?;
-            if mutant::removed("view_in_the_same_transaction") {
-                connection.execute_batch("COMMIT; BEGIN IMMEDIATE")?;
-            }
-            mutant::point("before_view");
-            pen.view(standing.stored(command.entity), &event)?;
-            Ok(Ok(Receipt { record, repeated: false }))
+    standing.make_room(job);
+    let earlier = job.parts.try_map(|part| {
+        let command = &part.request.command;
+        if !standing.has(command.entity) {
+            standing.warm(pen.stored(command.entity)?);
         }
+        match &command.key {
+            Some(key) if !mutant::removed("look_up_keys") => match pen.earlier(command.entity, key)? {
+                None => archive::keyed(connection, command.entity, key),
+                earlier => Ok(earlier),
+            },
+            Some(_) | None => Ok(None),
+        }
+    })?;
+    let drafted = match standing.judge(job, earlier)? {
+        Judged::Answer(verdict) => return Ok(verdict),
+        Judged::Write(drafted) => drafted,
+    };
+    for (record, _) in drafted.iter() {
+        mutant::point("before_insert");
+        pen.record(record)?;
+    }
+    if mutant::removed("view_in_the_same_transaction") {
+        connection.execute_batch("COMMIT; BEGIN IMMEDIATE")?;
+    }
+    for (at, (_, event)) in drafted.iter().enumerate() {
+        mutant::point("before_view");
+        view(standing, pen, &drafted, at, event)?;
+    }
+    let receipt = |(record, _): Drafted| Receipt { record, repeated: false };
+    let then = drafted.then.into_iter().map(receipt).collect();
+    Ok(Ok(Several { first: receipt(drafted.first), then }))
+}
+
+/// Writes the view row of an entity after the last of its records in a job.
+fn view(
+    standing: &Standing,
+    pen: &mut Pen<'_>,
+    drafted: &Several<Drafted>,
+    at: usize,
+    event: &Event,
+) -> Result<(), ReadError> {
+    let stored = standing.stored(event.entity);
+    if drafted.then.is_empty() {
+        return pen.view(stored, event);
+    }
+    let is_same = |other: &&Drafted| other.1.entity == event.entity;
+    if drafted.iter().skip(at + 1).any(|other| is_same(&other)) {
+        return Ok(());
+    }
+    match drafted.iter().take(at).find(is_same) {
+        None => pen.view(stored, event),
+        Some((_, first)) => pen.view_anew(stored, first.kind == EventType::Created),
     }
 }
 

@@ -8,6 +8,7 @@
 #[path = "../common/cluster.rs"]
 mod cluster;
 mod exchange;
+mod groups;
 mod past;
 mod proof;
 #[path = "../common/requests.rs"]
@@ -69,6 +70,14 @@ on_both_engines! {
         time_never_runs_backwards_though_a_clock_does,
         any_text_comes_back_as_it_was,
         a_caller_waits_when_too_many_commands_wait;
+    groups:
+        a_group_is_recorded_as_one_and_its_commands_see_each_other,
+        a_refused_command_is_named_and_nothing_of_its_group_stands,
+        a_repeated_group_is_answered_with_the_same_records,
+        groups_of_one_batch_do_not_hurt_each_other,
+        of_two_groups_that_race_one_is_recorded,
+        a_group_has_a_largest_size,
+        a_group_is_exported_whole_and_half_of_one_is_not_imported;
     rivals:
         of_many_who_race_on_one_version_exactly_one_wins,
         keys_hold_across_handles_and_within_a_batch,

@@ -134,7 +134,17 @@ pub(crate) struct Record {
     data: BTreeMap<String, Value>,
     /// The guards that held, where the row has any.
     guards: Option<Vec<String>>,
+    /// Which of how many records of its group it is; absent if it was recorded alone.
+    group: Option<GroupMember>,
     hash: String,
+}
+
+/// A place in a group of records that were recorded together.
+#[derive(ToSchema)]
+pub(crate) struct GroupMember {
+    /// Counted from 0.
+    at: u32,
+    of: u32,
 }
 
 /// An entity by name.
