@@ -10,7 +10,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use callboard_kernel::redact;
-use callboard_ledger::{Ledger, OpenError, Options};
+use callboard_ledger::{Ledger, OpenError, Options, SCHEMES, is_server, unknown_scheme};
 
 use crate::advice;
 use crate::error::Error;
@@ -67,14 +67,14 @@ impl Store {
             Ok(Place::Server(url)) => {
                 Ledger::connect(&url, Options { key_path: server_key().ok(), ..options })
             }
-            Err(_) => Ledger::open(Path::new(""), options),
+            Err(error) => Err(OpenError::Url { source: error.to_string().into() }),
         }
     }
 
     /// What was named, if anything was: a path as it is seen from everywhere, or a URL.
     pub(crate) fn named(&self) -> Option<OsString> {
         let wanted = self.wanted.as_ref()?;
-        let is_server = wanted.to_str().is_some_and(is_url);
+        let is_server = wanted.to_str().is_some_and(is_server);
         let absolute = || std::path::absolute(wanted).map(OsString::from).unwrap_or_else(|_| wanted.clone());
         Some(if is_server { wanted.clone() } else { absolute() })
     }
@@ -157,10 +157,14 @@ impl Store {
     fn place(&self) -> Result<Place, Error> {
         match &self.wanted {
             None => own().map(Place::File),
-            Some(wanted) => Ok(match wanted.to_str().filter(|text| is_url(text)) {
-                Some(url) => Place::Server(url.to_owned()),
-                None => Place::File(wanted.into()),
-            }),
+            Some(wanted) => match wanted.to_str() {
+                Some(url) if is_server(url) => Ok(Place::Server(url.to_owned())),
+                Some(text) => match unknown_scheme(text) {
+                    Some(scheme) => Err(of_no_engine(scheme)),
+                    None => Ok(Place::File(wanted.into())),
+                },
+                None => Ok(Place::File(wanted.into())),
+            },
         }
     }
 }
@@ -173,8 +177,12 @@ fn outside(error: Error) -> Error {
     }
 }
 
-fn is_url(text: &str) -> bool {
-    text.starts_with("postgres://") || text.starts_with("postgresql://")
+/// Neither the address nor a file of that name is meant; what follows the scheme may hold a password.
+fn of_no_engine(scheme: &str) -> Error {
+    Error::CommandLine {
+        because: format!("unknown store URL scheme {scheme}://"),
+        instead: format!("a path, or a URL that begins with {}://", SCHEMES.join(":// or ")),
+    }
 }
 
 /// The user's own store, in the state directory.
@@ -237,10 +245,5 @@ mod tests {
             without_password("postgres://host/db?user=u&password=p&sslmode=disable"),
             "postgres://host/db?user=u&password=***&sslmode=disable"
         );
-    }
-
-    #[test]
-    fn a_url_is_no_path() {
-        assert!(is_url("postgres://host/db") && !is_url("/var/lib/postgres"));
     }
 }

@@ -53,6 +53,12 @@ pub enum OpenError {
         /// What the database said.
         source: rusqlite::Error,
     },
+    /// The URL of a store names no engine.
+    #[error("unknown store URL scheme {scheme}://; known are {}://", crate::address::SCHEMES.join(":// and "))]
+    Scheme {
+        /// What stands before `://`.
+        scheme: String,
+    },
     /// The URL of a store cannot be understood.
     #[error("the URL of the store cannot be used")]
     Url {

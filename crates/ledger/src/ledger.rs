@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use callboard_kernel::{Entity, EntityId, Moment};
 use callboard_lifecycle::Kind;
 
+use crate::address;
 use crate::batch::Anchor;
 use crate::bell::Bell;
 use crate::engine::{Ask, Commit};
@@ -73,7 +74,10 @@ struct Inside {
 impl Ledger {
     /// Opens a store by its URL if it is on a PostgreSQL server, and by its path otherwise.
     pub fn connect(store: &str, options: Options) -> Result<Self, OpenError> {
-        if !postgres::is_url(store) {
+        if let Some(scheme) = address::unknown_scheme(store) {
+            return Err(OpenError::Scheme { scheme: scheme.to_owned() });
+        }
+        if !address::is_server(store) {
             return Self::open(Path::new(store), options);
         }
         let place = postgres::Place::parse(store, options.busy_wait)?;
@@ -370,7 +374,7 @@ impl Ledger {
 
     /// Is the store on a server, so that other users and other hosts may write it?
     pub fn is_shared(&self) -> bool {
-        self.0.path.to_str().is_some_and(postgres::is_url)
+        self.0.path.to_str().is_some_and(address::is_server)
     }
 
     /// Where the store is: its path, or its URL without the password.

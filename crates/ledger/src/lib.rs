@@ -4,6 +4,7 @@
 //! what folding the log gives, and commit with it. Deliberately absent: deciding. Every command goes through the
 //! kernel's `decide` inside the transaction that records it.
 
+mod address;
 mod answers;
 mod archive;
 mod audit;
@@ -44,6 +45,7 @@ pub mod mutant;
 #[cfg(not(feature = "mutants"))]
 mod mutant;
 
+pub use address::{SCHEMES, is_server, unknown_scheme};
 pub use archive::{ArchiveError, Archived};
 pub use batch::is_unwitnessed_end;
 pub use checkpoint::PublicKey;

@@ -26,6 +26,22 @@ fn an_unknown_word_is_answered_with_the_nearest() {
 }
 
 #[test]
+fn a_store_of_an_unknown_scheme_is_refused_and_no_file_is_made() {
+    let place = tempfile::tempdir().unwrap();
+    for verb in [&["ps"][..], &["create", "task", "--title", "a"], &["run", "--", "true"], &["verify"]] {
+        let mut asked = command(verb);
+        let ran =
+            finish(asked.current_dir(place.path()).env("CALLBOARD_STORE", "mysql://ann:secret@host/board"));
+        let expected = "error: the command line is not understood\n  because: unknown store URL scheme mysql://\n  \
+                        try: a path, or a URL that begins with postgres:// or postgresql://\n";
+        assert_eq!((ran.code, ran.stderr.as_str()), (Some(2), expected), "{verb:?}");
+    }
+    let ran = finish(command(&["ps", "--store", "postgress://host/board"]).current_dir(place.path()));
+    assert!(ran.code == Some(2) && ran.stderr.contains("scheme postgress://"), "{}", ran.stderr);
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0, "no file of that name");
+}
+
+#[test]
 fn a_word_that_is_near_nothing_is_answered_with_all() {
     let ran = callboard(&["machines", "zebra"]);
     assert_eq!(ran.code, Some(2));

@@ -49,11 +49,6 @@ const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(10), Duration:
 /// Sent and not acknowledged for this long means that the way to the server is cut.
 const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(10);
 
-/// Is it the URL of a PostgreSQL store?
-pub(crate) fn is_url(text: &str) -> bool {
-    text.starts_with("postgres://") || text.starts_with("postgresql://")
-}
-
 impl Place {
     /// Reads a URL.
     pub(crate) fn parse(url: &str, busy_wait: Duration) -> Result<Self, OpenError> {

@@ -24,7 +24,7 @@ mod views;
 mod worker;
 mod writer;
 
-pub(crate) use connect::{Place, is_url};
+pub(crate) use connect::Place;
 pub(crate) use reader::Reader;
 pub(crate) use trouble::is_away;
 pub(crate) use writer::Writer;
