@@ -39,6 +39,78 @@ fn a_server_defends_itself_and_wakes_who_listens() {
     it_may_be_called_on_a_thread_of_another_runtime(&cluster);
 }
 
+#[test]
+fn work_grows_with_what_is_asked_for_and_not_with_what_there_is() {
+    let cluster = Cluster::start();
+    an_import_looks_up_each_record_once(&cluster);
+    a_short_list_reads_no_more_than_it_shows(&cluster);
+}
+
+/// How many rows of the log or of the views were read, through indexes and without them. What a session counted is told
+/// when it ends, so nobody may have the store open; `until` says that all of it is there.
+fn rows_read(cluster: &Cluster, database: &str, table: &str, until: &str) -> u64 {
+    let count = format!(
+        "SELECT s.seq_tup_read + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = '{table}') \
+         FROM pg_stat_user_tables s WHERE s.relname = '{table}' AND {until}"
+    );
+    let begun = std::time::Instant::now();
+    loop {
+        let told = cluster.sql(database, &count);
+        if let Ok(count) = told.parse() {
+            return count;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "{table} of {database}: the server does not tell");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn fill(ledger: &Ledger, runs: u128) {
+    let tickets: Vec<_> = (0..runs)
+        .flat_map(|run| whole_run().map(|order| (run, order)))
+        .map(|(run, order)| ledger.submit(request(session(run), 0, order)))
+        .collect();
+    assert!(tickets.into_iter().all(|ticket| ticket.wait().is_ok()));
+}
+
+fn an_import_looks_up_each_record_once(cluster: &Cluster) {
+    let place = tempfile::tempdir().unwrap();
+    let from = Ledger::open(&place.path().join("board.db"), Options::default()).unwrap();
+    // Many parts of an import, so that reading the log so far for each of them would show.
+    let records = 12_000;
+    fill(&from, records / 3);
+    let mut lines = String::new();
+    let exported = from.export(callboard_ledger::Range::ALL, &mut |line| {
+        lines.push_str(line);
+        lines.push('\n');
+        Ok(())
+    });
+    exported.unwrap();
+    let url = cluster.database("imported");
+    let taken = open(&url).import(&mut lines.as_bytes()).unwrap();
+    assert_eq!(u128::from(taken.records), records);
+    let read = rows_read(cluster, "imported", "ledger", &format!("s.n_tup_ins >= {records}"));
+    assert!(u128::from(read) <= 3 * records, "{read} rows were read to import {records}");
+}
+
+fn a_short_list_reads_no_more_than_it_shows(cluster: &Cluster) {
+    let url = cluster.database("listed");
+    let entities = 3_000;
+    fill(&open(&url), entities);
+    let filled = format!("s.n_tup_ins >= {entities}");
+    let before = rows_read(cluster, "listed", "entity", &filled);
+    let shown = 50;
+    let listing = callboard_ledger::Listing { kind: None, ended: true, limit: shown };
+    let newest = open(&url).entities(listing).unwrap();
+    let numbers: Vec<u128> = newest.iter().map(|stored| stored.entity.state.id.uuid().as_u128()).collect();
+    assert_eq!(numbers, (entities - shown as u128..entities).rev().collect::<Vec<_>>(), "the newest first");
+    let told = format!(
+        "(SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = 'entity') >= {}",
+        before + shown as u64
+    );
+    let read = rows_read(cluster, "listed", "entity", &told) - before;
+    assert!(read < 4 * shown as u64, "{read} rows were read to show {shown}");
+}
+
 /// A row as somebody would type it; the positive control shows that only what is wrong with it is refused.
 fn insert(seq: u32, entity: u32, version: u32, edge: [&str; 3]) -> String {
     let [from, via, to] = edge;

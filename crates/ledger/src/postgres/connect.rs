@@ -93,12 +93,13 @@ impl Place {
     }
 
     /// What holds for a session. Every plan is by index: one made while the tables were small must not read them
-    /// whole when they are large. A stronger `synchronous_commit` of the server stays.
+    /// whole when they are large. For the same reason a writer looks its rows up one by one: joined in another way,
+    /// each statement would walk through an index of the whole log. A stronger `synchronous_commit` of the server stays.
     pub(super) fn settings(&self, role: Role) -> String {
         let wait = self.busy_wait.as_millis().max(1);
-        let (statement, only) = match role {
-            Role::Writer => (self.statement_max().as_millis(), "off"),
-            Role::Reader => (QUESTION_MAX.as_millis(), "on"),
+        let (statement, only, join) = match role {
+            Role::Writer => (self.statement_max().as_millis(), "off", "off"),
+            Role::Reader => (QUESTION_MAX.as_millis(), "on", "on"),
         };
         let (idle, interval, count) = KEEPALIVE;
         format!(
@@ -106,7 +107,8 @@ impl Place {
              SET idle_in_transaction_session_timeout = {}; SET tcp_keepalives_idle = {}; \
              SET tcp_keepalives_interval = {}; SET tcp_keepalives_count = {count}; SET tcp_user_timeout = {}; \
              SET default_transaction_isolation = 'read committed'; SET default_transaction_read_only = {only}; \
-             SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan; SET jit = off; \
+             SET enable_seqscan = off; SET enable_hashjoin = {join}; SET enable_mergejoin = {join}; \
+             SET plan_cache_mode = force_generic_plan; SET jit = off; \
              SELECT set_config('synchronous_commit', 'on', false) \
              WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')",
             SILENCE_MAX.as_millis(),
