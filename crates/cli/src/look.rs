@@ -94,15 +94,19 @@ impl Look {
 
     /// The entities of a kind or of all, those that ended too if they are wanted.
     pub(crate) fn entities(&self, kind: Option<Kind>, ended: bool) -> Result<Vec<Seen>, Error> {
-        self.seen(self.read(kind, ended)?)
+        self.seen(self.read(Listing { kind, ended, limit: 0 })?)
+    }
+
+    /// The newest entities of a kind or of all, so many of them and no more.
+    pub(crate) fn newest(&self, kind: Option<Kind>, limit: usize) -> Result<Vec<Seen>, Error> {
+        self.seen(self.read(Listing { kind, ended: true, limit })?)
     }
 
     fn seen(&self, stored: Vec<Stored>) -> Result<Vec<Seen>, Error> {
         Seen::all(&self.ledger, stored, &self.sight()).map_err(Error::Ask)
     }
 
-    fn read(&self, kind: Option<Kind>, ended: bool) -> Result<Vec<Stored>, Error> {
-        let listing = Listing { kind, ended, limit: 0 };
+    fn read(&self, listing: Listing) -> Result<Vec<Stored>, Error> {
         let stored = match self.seq {
             None => self.ledger.entities(listing),
             Some(seq) => self.ledger.entities_at(listing, seq),
@@ -116,7 +120,7 @@ impl Look {
         if self.seq.is_some() {
             return self.entities(None, true);
         }
-        let mut all = self.read(None, false)?;
+        let mut all = self.read(Listing::default())?;
         let ended = self.ledger.attention(i64::MAX as usize).map_err(Error::Ask)?;
         all.extend(ended.into_iter().filter(|stored| stored.entity.ended_at.is_some()));
         self.seen(all)

@@ -27,7 +27,8 @@ use crate::word::WordParser;
 /// List what is alive: runs, tasks, agents and whatever else is recorded.
 ///
 /// The most urgent come first, then the newest. AGE is how long a thing is in its state. Asking for a state that is an
-/// end, such as failed, lists what has ended.
+/// end, such as failed, lists what has ended. With --all and --limit and no other filter, the newest are listed, the most
+/// urgent of them first.
 #[derive(Args, Debug)]
 pub(crate) struct PsArgs {
     /// Only those of a kind.
@@ -51,8 +52,8 @@ pub(crate) struct PsArgs {
 #[derive(Serialize)]
 struct Document<'a> {
     items: &'a [View<'a>],
-    /// How many there are, shown or not.
-    total: usize,
+    /// How many there are, shown or not; null if only the newest were read, and there are more.
+    total: Option<usize>,
     legacy: u64,
 }
 
@@ -77,21 +78,35 @@ impl PsArgs {
         Ok(Exit::DONE)
     }
 
+    /// How many of the newest are read, where nothing but their number was asked for: there may be very many.
+    fn newest(&self) -> Option<usize> {
+        let limit = self.filters.limit.filter(|limit| *limit > 0)?;
+        (self.all && !self.filters.is_given()).then_some(limit)
+    }
+
     fn frame(&self, screen: &Screen, look: &Look, filter: &Filter) -> Result<Frame, Error> {
-        let seen = look.entities(self.kind, self.all || filter.asks_for_ends())?;
+        let newest = self.newest();
+        let mut seen = match newest {
+            Some(limit) => look.newest(self.kind, limit.saturating_add(1))?,
+            None => look.entities(self.kind, self.all || filter.asks_for_ends())?,
+        };
+        let is_cut = newest.is_some_and(|limit| seen.len() > limit);
+        seen.truncate(newest.unwrap_or(usize::MAX));
         let legacy = look.ledger.legacy().map_err(Error::Ask)?;
         let mut items: Vec<View<'_>> = seen.iter().map(Seen::view).collect();
         items.retain(|view| filter.admits(view, view.entered_at));
         items.sort_by_key(|view| (view.state.severity, std::cmp::Reverse(view.created_at)));
-        let total = items.len();
-        items.truncate(self.filters.shown(total, 0));
+        let found = items.len();
+        items.truncate(self.filters.shown(found, 0));
+        let total = (!is_cut).then_some(found);
+        let left = total.map(|total| total - items.len());
         let line = |view: &View<'_>| {
             format!("{} {} {:?} {}\n", view.id, view.state.severity, view.title, view.chain)
         };
-        let key = items.iter().map(line).collect::<String>() + &format!("{total} {legacy}");
+        let key = items.iter().map(line).collect::<String>() + &format!("{total:?} {legacy}");
         let text = match self.json {
             true => screen.document(&Document { items: &items, total, legacy }, self.watch)?,
-            false => self.text(screen, &items) + &more(screen, total - items.len()) + &hint(screen, legacy),
+            false => self.text(screen, &items) + &more(screen, left) + &hint(screen, legacy),
         };
         Ok(Frame { key, text })
     }
@@ -117,8 +132,12 @@ impl PsArgs {
     }
 }
 
-fn more(screen: &Screen, left: usize) -> String {
-    if left == 0 { String::new() } else { screen.hint(&format!("and {left} more: --limit 0")) }
+fn more(screen: &Screen, left: Option<usize>) -> String {
+    match left {
+        Some(0) => String::new(),
+        Some(left) => screen.hint(&format!("and {left} more: --limit 0")),
+        None => screen.hint("and more: --limit 0"),
+    }
 }
 
 fn hint(screen: &Screen, legacy: u64) -> String {

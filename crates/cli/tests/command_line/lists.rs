@@ -115,6 +115,42 @@ fn attention_sorts_by_severity_then_age_and_clusters_by_reason() {
 }
 
 #[test]
+fn a_limit_on_everything_reads_the_newest_and_counts_no_others() {
+    let shelf = fleet();
+    let all = shelf.json(&["ps", "--all", "--json"]);
+    let ids = |document: &Value| -> Vec<String> {
+        document["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| item["id"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let mut newest = ids(&all);
+    let bits = |id: &String| id.split_once('_').map(|(_, bits)| bits.to_owned());
+    newest.sort_by_key(|id| std::cmp::Reverse(bits(id)));
+    let count = newest.len();
+    assert!(count > 3 && all["total"] == count, "{all}");
+    for at in [&[][..], &["--at", "0s"]] {
+        let ask = |limit: usize| {
+            shelf.json(&[&["ps", "--all", "--json", "--limit", &limit.to_string()], at].concat())
+        };
+        let two = ask(2);
+        let mut shown = ids(&two);
+        shown.sort_by_key(|id| std::cmp::Reverse(bits(id)));
+        assert_eq!((&shown[..], &two["total"]), (&newest[..2], &Value::Null), "{two}");
+        let every = ask(count);
+        assert_eq!(
+            (ids(&every), &every["total"]),
+            (ids(&all), &json!(count)),
+            "all of them, in the same order"
+        );
+    }
+    let text = shelf.well(&["ps", "--all", "--limit", "2", "--width", "80"]);
+    assert!(text.contains("and more: --limit 0"), "{text}");
+}
+
+#[test]
 fn the_present_and_its_fold_agree() {
     let shelf = fleet();
     let present = shelf.json(&["attention", "--json", "--limit", "0"]);

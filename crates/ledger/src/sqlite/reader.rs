@@ -135,14 +135,9 @@ impl Ask for Reader {
     }
 
     fn entities(&self, listing: Listing) -> Result<Vec<Stored>, ReadError> {
-        let live = if listing.ended { "" } else { "AND e.ended_at IS NULL" };
-        let sql = format!(
-            "SELECT {} WHERE (?1 IS NULL OR e.kind = ?1) {live} ORDER BY e.id DESC LIMIT ?2",
-            columns::STORED
-        );
         let limit = if listing.limit == 0 { -1 } else { listing.limit as i64 };
         self.with(|connection| {
-            let mut statement = connection.prepare_cached(&sql)?;
+            let mut statement = connection.prepare_cached(&newest_first(listing))?;
             let rows = statement.query((listing.kind.map(Kind::name), limit))?;
             listed(rows)
         })
@@ -325,6 +320,15 @@ impl Ask for Reader {
     }
 }
 
+/// The statement of a listing. It walks through the ids from the newest on, so a limit bounds what is read.
+fn newest_first(listing: Listing) -> String {
+    let live = if listing.ended { "" } else { "AND e.ended_at IS NULL" };
+    format!(
+        "SELECT {} WHERE (?1 IS NULL OR e.kind = ?1) {live} ORDER BY e.id DESC LIMIT ?2",
+        columns::STORED
+    )
+}
+
 /// The part of a page that is in files.
 fn from_archive(connection: &Connection, page: Page) -> Result<Vec<Record>, ReadError> {
     let mut found = Vec::new();
@@ -370,4 +374,45 @@ pub(super) fn collect<T>(
         all.push(read(row)?);
     }
     Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use callboard_kernel::{Actor, Command, Create, Facts, Order};
+    use callboard_lifecycle::ActorClass;
+    use callboard_lifecycle::session::SessionState;
+    use rusqlite::StatementStatus;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::ledger::{Ledger, Options};
+    use crate::store::Request;
+
+    /// Steps of the database to list the 50 newest of so many entities.
+    fn steps(entities: u128) -> i32 {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("board.db");
+        let ledger = Ledger::open(&path, Options::default()).unwrap();
+        let create = |number| {
+            let data = Facts::none().with("title", "a run");
+            let order = Order::Create(Create { at: SessionState::Pending.into(), reasons: vec![], data });
+            let command = Command::new(EntityId::new(Kind::Session, Uuid::from_u128(number)), order);
+            let actor = Actor::new(ActorClass::Supervisor, "host/1");
+            ledger.submit(Request { command, actor, now: Moment::from_micros(1), cause: None })
+        };
+        let tickets: Vec<_> = (0..entities).map(create).collect();
+        assert!(tickets.into_iter().all(|ticket| ticket.wait().is_ok()));
+        let listing = Listing { kind: None, ended: true, limit: 50 };
+        assert_eq!(ledger.entities(listing).unwrap().len(), 50);
+        let connection = Connection::open(&path).unwrap();
+        let mut statement = connection.prepare(&newest_first(listing)).unwrap();
+        let rows = statement.query((None::<&str>, listing.limit as i64)).unwrap();
+        assert_eq!(listed(rows).unwrap().len(), 50);
+        statement.get_status(StatementStatus::VmStep)
+    }
+
+    #[test]
+    fn a_short_list_costs_the_same_however_many_there_are() {
+        assert_eq!(steps(2_000), steps(100));
+    }
 }
