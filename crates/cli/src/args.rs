@@ -27,6 +27,7 @@ use crate::commands::reasons::ReasonsArgs;
 use crate::commands::retry::RetryArgs;
 use crate::commands::run::RunArgs;
 use crate::commands::serve::ServeArgs;
+use crate::commands::shim::ShimArgs;
 use crate::commands::stop::StopArgs;
 use crate::commands::store::StoreArgs;
 use crate::commands::token::TokenArgs;
@@ -76,6 +77,8 @@ enum Command {
     Note(NoteArgs),
     Doctor(DoctorArgs),
     Serve(ServeArgs),
+    #[command(hide = true)]
+    Shim(ShimArgs),
     Token(TokenArgs),
     Demo(DemoArgs),
     Verify(VerifyArgs),
@@ -104,9 +107,7 @@ impl Cli {
     /// Does what was asked.
     pub(crate) fn run(&self) -> Result<Exit, Error> {
         let screen = Screen::new(self.color, self.width.map(usize::from));
-        if let Command::Run(args) = &self.command
-            && args.is_shim()
-        {
+        if matches!(self.command, Command::Shim(_)) {
             private::take_in().map_err(Error::Shim)?;
         }
         let store = Store::new(self.store.as_ref());
@@ -127,6 +128,7 @@ impl Cli {
             Command::Note(args) => args.run(&screen, &store),
             Command::Doctor(args) => args.run(&screen, &store),
             Command::Serve(args) => args.run(&screen, &store),
+            Command::Shim(args) => args.run(&store),
             Command::Token(args) => args.run(&screen, &store),
             Command::Demo(args) => args.run(&screen),
             Command::Verify(args) => args.run(&screen, &store),

@@ -1,21 +1,21 @@
 //! Runs that the server starts: each is a shim of its own, as with `run --detach`.
 //!
-//! Invariant: the words of a request reach the shim as words, after `--`, and no shell reads them. The server waits for
+//! Invariant: the words of a request reach the shim as they are, on its input, and no shell reads them. The server waits for
 //! each shim's end some time, so that no dead process is left in the table. Of the server's environment a run inherits what is
 //! on a list. Deliberately absent: supervising.
 
-use std::ffi::OsString;
-use std::path::Path;
 use std::process::Child;
 use std::sync::{Mutex, PoisonError};
 
 use callboard_engine::mutant;
 use callboard_kernel::EntityId;
-use callboard_server::{NotStarted, RunRequest, Runner};
+use callboard_server::{NotStarted, Runner};
+use callboard_wire::RunRequest;
 
 use crate::commands::retry;
-use crate::detaching::{self, Surroundings};
+use crate::detaching;
 use crate::private::Variables;
+use crate::recipe::Recipe;
 use crate::store::Store;
 
 /// Starts runs for the server.
@@ -37,15 +37,8 @@ impl Background {
         std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_passed_on)).collect()
     }
 
-    fn start_in(
-        &self,
-        id: EntityId,
-        cwd: &Path,
-        words: &[OsString],
-        variables: &Variables,
-    ) -> Result<(), NotStarted> {
-        let around = Surroundings { cwd, environment: self.environment(), variables };
-        self.keep(detaching::start_in(&self.store, id, words, around).map_err(unfit)?);
+    fn start_shim(&self, id: EntityId, recipe: &Recipe) -> Result<(), NotStarted> {
+        self.keep(detaching::start_in(&self.store, id, recipe, self.environment()).map_err(unfit)?);
         Ok(())
     }
 
@@ -57,21 +50,14 @@ impl Background {
 
 impl Runner for Background {
     fn start(&self, id: EntityId, cause: &str, request: &RunRequest) -> Result<(), NotStarted> {
-        let odd = |(name, value): &(&String, &String)| {
-            name.is_empty() || name.contains(['=', '\0']) || value.contains('\0')
-        };
-        if let Some((name, _)) = request.env.iter().find(odd) {
-            return Err(NotStarted::Unfit(format!("invalid environment variable {name:?}")));
-        }
-        let variables = request.env.iter().map(|(name, value)| (name.into(), value.into())).collect();
-        self.start_in(id, &request.cwd, &words(id, cause, request), &variables)
+        self.start_shim(id, &Recipe { cause: Some(cause.to_owned()), ..Recipe::of(request.clone()) })
     }
 
     fn retry(&self, id: EntityId, cause: &str, repeats: EntityId) -> Result<(), NotStarted> {
-        let (_, args, cwd) = retry::kept(&self.store, &repeats.to_string())
+        let (_, recipe) = retry::kept(&self.store, &repeats.to_string())
             .map_err(|error| NotStarted::Unfit(error.to_string()))?;
-        let words = args.again(repeats, true).as_shim(id, cause);
-        self.start_in(id, &cwd, &words, &Variables::new())
+        let (retry_of, cause) = (Some(repeats.to_string()), Some(cause.to_owned()));
+        self.start_shim(id, &Recipe { retry_of, cause, ..recipe })
     }
 
     fn tidy(&self) {
@@ -118,23 +104,4 @@ fn unfit(told: String) -> NotStarted {
         true => NotStarted::Failed("it ended without a word".to_owned()),
         false => NotStarted::Unfit(told),
     }
-}
-
-fn words(id: EntityId, cause: &str, request: &RunRequest) -> Vec<OsString> {
-    let RunRequest { argv, cwd: _, env, title, labels, timeout_s, idle_timeout_s, expect, parent } = request;
-    let mut words: Vec<OsString> =
-        vec!["run".into(), format!("--shim-of={id}").into(), format!("--cause={cause}").into()];
-    let mut option = |name: &str, value: &str| words.push(format!("--{name}={value}").into());
-    title.iter().for_each(|title| option("title", title));
-    labels.iter().for_each(|(name, value)| option("label", &format!("{name}={value}")));
-    let ms = |seconds: f64| format!("{}ms", (seconds * 1000.0).round().max(1.0) as u64);
-    timeout_s.iter().for_each(|seconds| option("timeout", &ms(*seconds)));
-    idle_timeout_s.iter().for_each(|seconds| option("idle-timeout", &ms(*seconds)));
-    expect.iter().for_each(|path| option("expect", path));
-    // Everybody can read a command line; the values go another way.
-    env.keys().for_each(|name| option("env", name));
-    parent.iter().for_each(|parent| option("parent", &parent.to_string()));
-    words.push("--".into());
-    words.extend(argv.iter().map(OsString::from));
-    words
 }

@@ -5,10 +5,8 @@
 //! that run, in its control group and its limits, and ends with it. Deliberately absent: supervising, which the shim does as
 //! any other run does.
 
-use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::Read;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use callboard_kernel::EntityId;
@@ -16,6 +14,7 @@ use callboard_supervisor::process::{MARKER_VARIABLE, markers_around};
 
 use crate::error::{Error, Exit};
 use crate::private::{self, Variables};
+use crate::recipe::Recipe;
 use crate::store::Store;
 
 /// Did the run begin?
@@ -33,15 +32,10 @@ const STARTED: &[u8] = b"started\n";
     clippy::disallowed_methods,
     reason = "the shim is no run: it outlives this process and supervises one itself"
 )]
-pub(crate) fn start(
-    store: &Store,
-    markers: &str,
-    words: &[OsString],
-    variables: &Variables,
-) -> Result<Started, Error> {
-    let Prepared { mut command, told } = command(store, markers, words, variables)?;
+pub(crate) fn start(store: &Store, markers: &str, recipe: &Recipe) -> Result<Started, Error> {
+    let Prepared { mut command, told } = command(store, markers)?;
     let mut shim = command.spawn().map_err(Error::Shim)?;
-    private::tell(&mut shim, &told);
+    private::tell(&mut shim, told, recipe).map_err(Error::Shim)?;
     let mut said = Vec::new();
     if let Some(mut pipe) = shim.stdout.take() {
         // The shim writes its word and closes the pipe, or ends.
@@ -65,12 +59,7 @@ struct Prepared {
 }
 
 /// The same program once more, with nothing of the terminal but where to complain.
-fn command(
-    store: &Store,
-    markers: &str,
-    words: &[OsString],
-    variables: &Variables,
-) -> Result<Prepared, Error> {
+fn command(store: &Store, markers: &str) -> Result<Prepared, Error> {
     let this = std::env::current_exe().map_err(Error::Shim)?;
     let mut command = Command::new(this);
     let (mut named, is_on_server) = (store.named(), store.is_shared()?);
@@ -78,24 +67,13 @@ fn command(
     if let Some(path) = named.take_if(|_| !is_on_server) {
         command.arg("--store").arg(path);
     }
-    command.args(words).env(MARKER_VARIABLE, markers).stdout(Stdio::piped());
+    command.arg("shim").arg(markers).env(MARKER_VARIABLE, markers).stdout(Stdio::piped());
     private::withhold(&mut command);
-    let mut told = private::of_this_process(named);
-    told.extend(variables.iter().cloned());
-    Ok(Prepared { command, told })
+    Ok(Prepared { command, told: private::of_this_process(named) })
 }
 
-/// What a shim that the server starts gets beside its words.
-pub(crate) struct Surroundings<'a> {
-    pub(crate) cwd: &'a Path,
-    /// All of its environment.
-    pub(crate) environment: Variables,
-    /// What its run gets by name.
-    pub(crate) variables: &'a Variables,
-}
-
-/// Starts the shim in a directory for a program that stays, which gets to know what the shim complains about and has to
-/// wait for its end some time.
+/// Starts the shim with this environment for a program that stays, which gets to know what the shim complains about and has
+/// to wait for its end some time.
 #[expect(
     clippy::disallowed_methods,
     reason = "the shim is no run: it outlives this process and supervises one itself"
@@ -103,16 +81,16 @@ pub(crate) struct Surroundings<'a> {
 pub(crate) fn start_in(
     store: &Store,
     id: EntityId,
-    words: &[OsString],
-    around: Surroundings<'_>,
+    recipe: &Recipe,
+    environment: Variables,
 ) -> Result<Child, String> {
     let told = |error: &dyn std::error::Error| error.to_string();
-    let Surroundings { cwd, environment, variables } = around;
-    let prepared = command(store, &id.to_string(), words, variables).map_err(|error| told(&error))?;
+    let prepared = command(store, &id.to_string()).map_err(|error| told(&error))?;
     let (mut command, private) = (prepared.command, prepared.told);
     command.env_clear().envs(environment).env(MARKER_VARIABLE, id.to_string());
-    let mut shim = command.current_dir(cwd).stderr(Stdio::piped()).spawn().map_err(|error| told(&error))?;
-    private::tell(&mut shim, &private);
+    command.current_dir(recipe.request.cwd.as_path()).stderr(Stdio::piped());
+    let mut shim = command.spawn().map_err(|error| told(&error))?;
+    private::tell(&mut shim, private, recipe).map_err(|error| told(&error))?;
     let mut said = Vec::new();
     if let Some(mut pipe) = shim.stdout.take() {
         pipe.read_to_end(&mut said).map_err(|error| told(&error))?;

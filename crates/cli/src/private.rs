@@ -1,4 +1,5 @@
-//! What a shim is told on its standard input: values that its command line and its environment would show to others.
+//! What a shim is told on its standard input: the recipe of its run, and values that a command line and an environment would
+//! show to others.
 //!
 //! Invariant: the address of a store on a server and the secret of the webhook are in no command line and in no environment of a
 //! shim. Only a shim reads this input, once, before anything else. Deliberately absent: what agents get, which the order
@@ -6,40 +7,52 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
 use callboard_engine::notify::SECRET_VARIABLES;
+use callboard_wire::Word;
 use percent_encoding::percent_decode_str;
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::recipe::Recipe;
 
 /// The variable that names the store.
 pub(crate) const STORE: &str = "CALLBOARD_STORE";
 /// The most that a shim reads: more than a command line and an environment can hold.
-const BYTES_MAX: u64 = 8 << 20;
+const BYTES_MAX: u64 = 64 << 20;
 
 /// Values by name, in the order in which they were given.
 pub(crate) type Variables = Vec<(OsString, OsString)>;
 
-static TOLD: OnceLock<Variables> = OnceLock::new();
+/// What a shim reads.
+#[derive(Deserialize, Serialize)]
+struct Told {
+    variables: Vec<(Word, Word)>,
+    recipe: Recipe,
+}
+
+static TOLD: OnceLock<Told> = OnceLock::new();
 
 /// Reads what this shim is told, to the end of its input.
 pub(crate) fn take_in() -> std::io::Result<()> {
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(BYTES_MAX).read_to_end(&mut bytes)?;
-    let entries = bytes.split(|byte| *byte == 0).filter_map(|entry| {
-        let at = entry.iter().position(|byte| *byte == b'=')?;
-        let part = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
-        Some((part(&entry[..at]), part(&entry[at + 1..])))
-    });
-    drop(TOLD.set(entries.collect()));
+    drop(TOLD.set(serde_json::from_slice(&bytes)?));
     Ok(())
+}
+
+/// The recipe that this shim was told.
+pub(crate) fn recipe() -> Result<Recipe, Error> {
+    let nothing = || Error::Shim(std::io::Error::other("nobody told it what to run"));
+    TOLD.get().map(|told| told.recipe.clone()).ok_or_else(nothing)
 }
 
 /// The value of a variable: as this shim was told, or else from the environment.
 pub(crate) fn variable(name: &str) -> Option<OsString> {
-    let told = TOLD.get().and_then(|told| told.iter().rev().find(|(told, _)| told == name));
-    told.map(|(_, value)| value.clone()).or_else(|| std::env::var_os(name))
+    let told = TOLD.get().and_then(|told| told.variables.iter().find(|(told, _)| told.as_os_str() == name));
+    told.map(|(_, value)| value.as_os_str().to_owned()).or_else(|| std::env::var_os(name))
 }
 
 /// Is this variable never in the environment of a shim or of a run?
@@ -63,14 +76,14 @@ pub(crate) fn withhold(command: &mut Command) {
 }
 
 /// Tells a shim that was just started.
-pub(crate) fn tell(shim: &mut Child, variables: &Variables) {
-    let entry =
-        |(name, value): &(OsString, OsString)| [name.as_bytes(), b"=", value.as_bytes(), b"\0"].concat();
-    let bytes: Vec<u8> = variables.iter().flat_map(entry).collect();
+pub(crate) fn tell(shim: &mut Child, variables: Variables, recipe: &Recipe) -> std::io::Result<()> {
+    let variables = variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+    let bytes = serde_json::to_vec(&Told { variables, recipe: recipe.clone() })?;
     if let Some(mut input) = shim.stdin.take() {
         // A shim that ended already says why elsewhere.
         drop(input.write_all(&bytes));
     }
+    Ok(())
 }
 
 /// The address of a store without what logs in there: a path as it is, a URL without its passwords.

@@ -48,5 +48,5 @@ pub use run::{Clock, Desk, Ended, Order as RunOrder, RecordError, RunError, Unre
 pub use seen::{Seen, read_again};
 pub use sight::{Look, ProcessTable, Sight};
 pub use stop::{Asked, StopFor, StopWish, ask_to_stop, supervisor_seen, wish_to_stop};
-pub use sweep::{Sweep, Swept, YOUNG, discard, sign};
+pub use sweep::{RECIPE, Sweep, Swept, YOUNG, discard, sign};
 pub use view::{Artifacts, Exit, Rest, Timeout, View, evaluate, evaluate_as, exit_code};

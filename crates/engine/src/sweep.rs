@@ -25,8 +25,10 @@ use crate::sight::ProcessTable;
 
 /// The file in which a supervisor says who it is.
 const SIGNATURE: &str = "supervisor";
+/// The file in which the recipe of a run is kept, to run it again.
+pub const RECIPE: &str = "recipe.json";
 /// What a directory of a run holds before its first record.
-const BEFORE_RECORD: [&str; 3] = [SIGNATURE, "words", "notify"];
+const BEFORE_RECORD: [&str; 3] = [SIGNATURE, RECIPE, "notify"];
 /// Younger directories are left alone: a server may still be committing the record of a supervisor that is gone.
 pub const YOUNG: Duration = Duration::from_secs(60);
 /// How long those who are asked to go get before they are killed.

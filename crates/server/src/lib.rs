@@ -29,6 +29,6 @@ pub use access::{IssuedToken, KeyError, Keyring, Scope};
 pub use address::{address_in, start_in};
 pub use deaths::watchable;
 pub use router::document;
-pub use runner::{NotStarted, RunRequest, Runner};
+pub use runner::{NotStarted, Runner};
 pub use server::{Config, ServeError, Server, Stopper, page};
 pub use traces::{TraceSettings, Untraceable};

@@ -163,8 +163,11 @@ impl Agent {
         std::os::unix::fs::symlink(self.runs.with_file_name("operator.token"), "stolen")?;
         let fake = self.runs.join("ses_01k7c3h2f4x8w6t5r3q1n0m9bz");
         std::fs::create_dir_all(&fake)?;
-        std::fs::write(fake.join("words"), b"run\0--\0true\0")?;
-        std::fs::write(self.runs.join(&self.own).join("words"), b"run\0--\0rm\0-rf\0/\0")?;
+        let recipe =
+            json!({"salt": "", "recipe": {"request": {"argv": ["touch", "stolen-by-retry"], "cwd": "/tmp"}}});
+        for run in [fake, self.runs.join(&self.own)] {
+            std::fs::write(run.join("recipe.json"), recipe.to_string())?;
+        }
         // Another run's socket, as itself and as somebody who claims to be of that run.
         let address = self.runs.join(&self.other).join("notify");
         let sent = UnixDatagram::unbound()?.send_to(b"STATUS=forged\nREADY=1", &address).is_ok();

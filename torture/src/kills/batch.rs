@@ -207,7 +207,7 @@ fn hit(board: &Board, part: &Part, child: &mut Child) -> Result<bool> {
     if !part.is_detached {
         return Ok(child.try_wait()?.is_none() && child.kill().is_ok());
     }
-    let is_shim = |words: &str| words.contains("--shim-of");
+    let is_shim = |words: &str| words.contains(" shim ");
     let shim = until(MOMENT, || {
         let shim = board.supervisors(&part.token).into_iter().find(|holder| is_shim(&holder.words));
         match shim {

@@ -956,15 +956,28 @@ export interface components {
             reasons: components["schemas"]["ReasonCount"][];
             time_in_state: components["schemas"]["StateTime"][];
         };
-        /** @description A run that is asked for over HTTP. */
+        /** @description A run that is asked for. */
         RunRequest: {
+            /** @description Whose stream it writes: auto, none, or the name of an agent program; auto unless given. */
+            adapter?: string | null;
+            /** @description Whether setuid programs work inside of it. */
+            allow_privileges?: boolean;
             /** @description The command and its arguments; no shell reads them. */
             argv: string[];
+            /** @description Where it has to produce it; `cwd` unless given. */
+            artifacts?: string | null;
+            /** @description What it has to produce: a contract. The path of a file with one is taken, too. */
+            contract?: Record<string, never> | null;
+            /**
+             * Format: int32
+             * @description How much of a core it may use, in percent.
+             */
+            cpu_percent?: number | null;
             /** @description Where it runs: an absolute path. */
             cwd: string;
             /**
-             * @description Variables of its environment, beside the few that it inherits from the server. They are in no record and are not kept: a
-             *     retry needs them in the environment of the server (serve --env).
+             * @description Variables of its environment, beside those that it inherits. Their values are in no record and are not kept: a retry takes
+             *     them from where it is called, for the server from `serve --env`.
              */
             env?: {
                 [key: string]: string;
@@ -973,15 +986,41 @@ export interface components {
             expect?: string[];
             /**
              * Format: double
+             * @description When it is ended if nothing is heard from it after its start, in seconds.
+             */
+            first_output_timeout_s?: number | null;
+            /**
+             * Format: double
+             * @description How long it may take to go when it is told to, before it is killed, in seconds; 10 unless given.
+             */
+            grace_s?: number | null;
+            /**
+             * Format: double
              * @description When it is ended if nothing is heard from it, in seconds.
              */
             idle_timeout_s?: number | null;
+            /**
+             * Format: int64
+             * @description How much of its output is kept; 64 MiB unless given.
+             */
+            keep_bytes?: number | null;
             /** @description What somebody sorts it by. */
             labels?: {
                 [key: string]: string;
             };
+            /**
+             * Format: int64
+             * @description How much memory it may use.
+             */
+            memory_bytes?: number | null;
             /** @description The run it belongs to. */
             parent?: string | null;
+            /**
+             * Format: int64
+             * @description How many processes it may have.
+             */
+            processes?: number | null;
+            sandbox?: components["schemas"]["SandboxRequest"] | null;
             /**
              * Format: double
              * @description When it is ended, in seconds.
@@ -989,6 +1028,16 @@ export interface components {
             timeout_s?: number | null;
             /** @description What it is called; its command line unless given. */
             title?: string | null;
+            /**
+             * Format: double
+             * @description When it is stopped if one of its tool calls goes on, in seconds.
+             */
+            tool_timeout_s?: number | null;
+            /**
+             * Format: double
+             * @description When it is stopped if it waits for a person, in seconds.
+             */
+            waiting_timeout_s?: number | null;
         };
         /** @description How the runs are. */
         Runs: {
@@ -1000,6 +1049,17 @@ export interface components {
             stalled: number;
             /** Format: int64 */
             waiting: number;
+        };
+        /** @description The sandbox of a run. */
+        SandboxRequest: {
+            /** @description Start it even if this host cannot give every wall. */
+            best_effort?: boolean;
+            /** @description What it reaches, as `--sandbox-network` takes it; what the profile says unless given. */
+            network?: string | null;
+            /** @description read-only, workspace, open, or a profile of the settings. */
+            profile: string;
+            /** @description What it may write beside what the profile says. */
+            write?: string[];
         };
         /** @description For how long. */
         Snooze: {

@@ -24,6 +24,7 @@ const SUPERVISOR: &str = "callboard-supervisor";
 const CONVERSATION: &str = "callboard-conversation";
 const AGENTS: &str = "callboard-agents";
 const ENGINE: &str = "callboard-engine";
+const WIRE: &str = "callboard-wire";
 
 /// Each crate and the crates of ours it may name. Whoever may use the kernel may also use lifecycle, because
 /// the kernel's states are lifecycle's types; nothing else is inherited.
@@ -35,7 +36,8 @@ const LAYERS: &[(&str, Uses)] = &[
     (CONVERSATION, Only(&[KERNEL])),
     (AGENTS, Only(&[])),
     (ENGINE, Only(&[KERNEL, LEDGER, SUPERVISOR, CONVERSATION, AGENTS])),
-    ("callboard-server", Only(&[KERNEL, LEDGER, ENGINE])),
+    (WIRE, Only(&[KERNEL])),
+    ("callboard-server", Only(&[KERNEL, LEDGER, ENGINE, WIRE])),
     ("callboard-tui", Only(&[ENGINE])),
     ("callboard", Everything),
     ("callboard-bench", Everything),

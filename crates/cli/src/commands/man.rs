@@ -47,7 +47,8 @@ fn write(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut pages = vec![command];
     while let Some(page) = pages.pop() {
         // The help of a verb's own verbs is in their pages.
-        pages.extend(page.get_subcommands().filter(|verb| verb.get_name() != "help").cloned());
+        let has_page = |verb: &&clap::Command| verb.get_name() != "help" && !verb.is_hide_set();
+        pages.extend(page.get_subcommands().filter(has_page).cloned());
         paths.push(Man::new(page).generate_to(directory)?);
     }
     Ok(paths)

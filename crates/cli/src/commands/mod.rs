@@ -24,6 +24,7 @@ pub(crate) mod reasons;
 pub(crate) mod retry;
 pub(crate) mod run;
 pub(crate) mod serve;
+pub(crate) mod shim;
 pub(crate) mod stop;
 pub(crate) mod store;
 pub(crate) mod token;

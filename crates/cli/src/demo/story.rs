@@ -14,8 +14,9 @@ use callboard_kernel::{
 use callboard_ledger::{Ledger, Listing, Request, Stored};
 use callboard_lifecycle::session::{SessionState, SessionTrigger};
 use callboard_lifecycle::{ActorClass, Kind, ReasonCode};
-use callboard_server::{RunRequest, Runner};
+use callboard_server::Runner;
 use callboard_supervisor::process;
+use callboard_wire::{RunRequest, Word};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::cast::{Act, CAST, Role};
@@ -54,25 +55,15 @@ pub(crate) fn play(stage: &Stage, ledger: &Ledger, runner: &dyn Runner) -> Resul
     let mut fleet = Fleet { runs: Vec::new(), stalled, sleeper };
     for (number, role) in CAST.iter().enumerate() {
         let id = ids::new(Kind::Session, clock::now());
+        let program = stage.program(number).into();
+        let options = ["-p", role.title, "--output-format", "stream-json", "--verbose"].map(Word::from);
+        let argv = [program].into_iter().chain(options).collect();
         let request = RunRequest {
-            argv: [
-                stage.program(number).to_string_lossy().as_ref(),
-                "-p",
-                role.title,
-                "--output-format",
-                "stream-json",
-                "--verbose",
-            ]
-            .map(str::to_owned)
-            .to_vec(),
-            cwd: stage.cwd(number, role),
-            env: [].into(),
             title: Some(role.title.to_owned()),
             labels: [("team".to_owned(), role.project.to_owned())].into(),
             timeout_s: role.timeout_s,
-            idle_timeout_s: None,
             expect: role.expect.iter().map(|path| (*path).to_owned()).collect(),
-            parent: None,
+            ..RunRequest::new(argv, stage.cwd(number, role).into())
         };
         let started = runner.start(id, "the demo", &request);
         started.map_err(|error| Error::Shim(std::io::Error::other(error.to_string())))?;

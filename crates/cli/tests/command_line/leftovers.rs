@@ -77,11 +77,11 @@ fn output_without_a_record_and_directories_of_nobody_stay() {
     let (_, with_output) = stillborn(&shelf, |dir| std::fs::write(dir.join("0.stdout"), "a result").unwrap());
     let (_, unsigned) = stillborn(&shelf, |dir| std::fs::remove_file(dir.join("supervisor")).unwrap());
     let (_, empty) = stillborn(&shelf, |_| ());
-    for name in ["supervisor", "words", "notify"] {
+    for name in ["supervisor", "recipe.json", "notify"] {
         std::fs::remove_file(empty.join(name)).unwrap();
     }
     let (_, unwritten) = stillborn(&shelf, |_| ());
-    for name in ["words", "notify"] {
+    for name in ["recipe.json", "notify"] {
         std::fs::remove_file(unwritten.join(name)).unwrap();
     }
     std::fs::write(unwritten.join("supervisor"), "").unwrap();

@@ -156,8 +156,8 @@ fn a_run_gets_the_variables_that_it_is_given_and_finds_its_store() {
         assert_eq!(shelf.run(&["logs", id]).stdout.lines().next(), Some("s3cr3t value from here"));
         let events = shelf.well(&["events", "--json", id]);
         assert!(events.contains("noted") && !events.contains("s3cr3t"), "{events}");
-        let words = std::fs::read(shelf.file("runs").join(id).join("words")).unwrap();
-        assert!(!String::from_utf8_lossy(&words).contains("s3cr3t"));
+        let recipe = std::fs::read(shelf.file("runs").join(id).join("recipe.json")).unwrap();
+        assert!(!String::from_utf8_lossy(&recipe).contains("s3cr3t"));
         let ran = shelf.run(&["retry", id]);
         assert_eq!(ran.code, Some(2), "{}", ran.stderr);
         assert!(ran.stderr.contains("the variable GIVEN is not set"), "{}", ran.stderr);
@@ -229,18 +229,19 @@ fn labels_and_titles_have_bounds_that_are_told() {
 
 /// The run has the rights of its user, so it can write the file that a retry reads.
 #[test]
-fn a_retry_runs_nothing_that_the_run_wrote_into_its_own_words() {
+fn a_retry_runs_nothing_that_the_run_wrote_into_its_own_recipe() {
     let shelf = Shelf::empty();
     let trace = shelf.file("trace");
     shelf.well(&["run", "--quiet", "--", "true"]);
     let id = only(&shelf)["id"].as_str().unwrap().to_owned();
-    let words = shelf.file("runs").join(&id).join("words");
-    let kept = std::fs::read(&words).unwrap();
-    let forged = [&kept[..], format!("--\0touch\0{}\0", text(&trace)).as_bytes()].concat();
-    std::fs::write(&words, &forged).unwrap();
+    let recipe = shelf.file("runs").join(&id).join("recipe.json");
+    let kept = std::fs::read(&recipe).unwrap();
+    let mut forged: serde_json::Value = serde_json::from_slice(&kept).unwrap();
+    forged["recipe"]["request"]["argv"] = serde_json::json!(["touch", text(&trace)]);
+    std::fs::write(&recipe, forged.to_string()).unwrap();
     let ran = shelf.run(&["retry", &id]);
     assert_eq!(ran.code, Some(3), "{}", ran.stderr);
     assert!(ran.stderr.contains("somebody changed the file") && !trace.exists(), "{}", ran.stderr);
-    std::fs::write(&words, &kept).unwrap();
+    std::fs::write(&recipe, &kept).unwrap();
     assert_eq!(shelf.run(&["retry", &id]).code, Some(0), "what was recorded is run");
 }

@@ -149,6 +149,51 @@ fn a_run_is_started_stopped_and_run_again_and_outlives_the_server() {
 }
 
 #[test]
+fn a_run_over_http_can_be_asked_for_as_much_as_one_at_a_terminal() {
+    let host = Host::start();
+    let cwd = host.dir.path().to_str().unwrap().to_owned();
+    let start = |body: &Value| {
+        let started = host.post("/api/v1/runs", body);
+        assert_eq!(started.status, 201, "{}", started.text());
+        started.json()["id"].as_str().unwrap().to_owned()
+    };
+    let contract = json!({"artifacts": [{"path": "report.txt", "min_bytes": 100}]});
+    let short = start(
+        &json!({"argv": ["sh", "-c", "echo short > report.txt"], "cwd": cwd, "contract": contract, "memory_bytes": 1 << 30}),
+    );
+    let ended = host.until(&short, |view| !view["ended_at"].is_null());
+    assert_eq!(
+        (&ended["state"]["lifecycle"], &ended["state"]["delivery"]),
+        (&"failed".into(), &"invalid".into()),
+        "{ended}"
+    );
+    assert_eq!(ended["facts"]["memory_limit_bytes"], 1 << 30);
+    // It ignores TERM, and is killed after its grace.
+    let deaf = start(
+        &json!({"argv": ["sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"], "cwd": cwd, "timeout_s": 0.2, "grace_s": 0.1}),
+    );
+    let ended = host.until(&deaf, |view| !view["ended_at"].is_null());
+    assert_eq!(
+        (&ended["state"]["lifecycle"], &ended["facts"]["killed"]),
+        (&"timed_out".into(), &true.into())
+    );
+    for (field, bad) in [
+        ("adapter", json!("no-such-program")),
+        ("contract", json!({"artifacts": [{"path": "../x"}]})),
+        ("memory_bytes", json!(0)),
+        ("grace_s", json!(-1)),
+        ("sandbox", json!({"profile": "no-such-profile"})),
+        ("env", json!({"NAME": null})),
+        ("env", json!({"A=B": "c"})),
+        ("time_out", json!(1)),
+    ] {
+        let mut body = json!({"argv": ["true"], "cwd": cwd});
+        body[field] = bad;
+        host.post("/api/v1/runs", &body).problem(400);
+    }
+}
+
+#[test]
 fn bodies_have_limits_and_one_form() {
     let host = Host::start();
     let id = schedule(&host);
@@ -217,7 +262,9 @@ fn a_run_inherits_of_the_server_what_is_listed_and_gets_what_the_request_gives_i
     for secret in ["hunter2", "/none"] {
         assert!(!output.contains(secret), "{secret} in {output}");
     }
-    assert!(of_supervisor.contains("--env=GIVEN") && !of_supervisor.contains("s3cr3t"), "{of_supervisor}");
+    let names_its_run = of_supervisor.contains(&id);
+    assert!(names_its_run && !of_supervisor.contains("GIVEN"), "{of_supervisor}");
+    assert!(!of_supervisor.contains("cat /proc"), "its command is not in the command line of its supervisor");
     // The value was not kept, so there is nothing to run it with again.
     let refused = host.post(&format!("/api/v1/entities/{id}/retry"), &json!({})).problem(400);
     assert!(refused["detail"].as_str().unwrap().contains("the variable GIVEN is not set"), "{refused}");

@@ -14,8 +14,9 @@ use callboard_kernel::{
 use callboard_ledger::{Ledger, Options, Request};
 use callboard_lifecycle::session::{SessionState, SessionTrigger};
 use callboard_lifecycle::{ActorClass, Kind, reason};
-use callboard_server::{Config, NotStarted, RunRequest, Runner, Server, Stopper};
+use callboard_server::{Config, NotStarted, Runner, Server, Stopper};
 use callboard_supervisor::process;
+use callboard_wire::RunRequest;
 use serde_json::Value;
 
 use crate::host::callboard;

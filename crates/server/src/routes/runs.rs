@@ -10,6 +10,7 @@ use callboard_engine::mutant;
 use callboard_kernel::{EntityId, Moment, Value};
 use callboard_ledger::{Page, Scope};
 use callboard_lifecycle::Kind;
+use callboard_wire::{RunRequest, Word};
 use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::{Builder, NoContext, Timestamp, Uuid};
@@ -20,7 +21,7 @@ use super::entities::id_of;
 use crate::access::Principal;
 use crate::app::{Answer, App, Shared, ask};
 use crate::problem::Problem;
-use crate::runner::{NotStarted, RunRequest};
+use crate::runner::NotStarted;
 
 /// The id of a run that was started.
 #[derive(Serialize, ToSchema)]
@@ -80,16 +81,34 @@ pub(super) async fn retry(
 
 fn check(request: &RunRequest) -> Result<(), Problem> {
     let unfit = |detail: &str, help: &str| Err(Problem::bad_request(detail, help));
-    if request.argv.first().is_none_or(String::is_empty) {
+    if request.argv.first().is_none_or(|word| word.as_os_str().is_empty()) {
         return unfit("argv is empty", "name the command and its arguments");
     }
-    if request.argv.iter().any(|word| word.contains('\0')) {
+    if request.argv.iter().any(Word::has_nul) {
         return unfit("a word of argv has a NUL in it", "no program can be given one");
     }
-    if !request.cwd.is_absolute() || !request.cwd.is_dir() {
+    if !request.cwd.as_path().is_absolute() || !request.cwd.as_path().is_dir() {
         return unfit("cwd is no directory of this host", "name one by its absolute path");
     }
-    for bound in [request.timeout_s, request.idle_timeout_s].into_iter().flatten() {
+    for (name, value) in &request.env {
+        if name.is_empty() || name.contains(['=', '\0']) {
+            return unfit(&format!("invalid environment variable {name:?}"), "name it as a shell would");
+        }
+        if value.as_ref().is_none_or(|value| value.contains('\0')) {
+            return unfit(
+                &format!("the environment variable {name} has no value"),
+                "give it one, without a NUL",
+            );
+        }
+    }
+    let bounds = [
+        request.timeout_s,
+        request.first_output_timeout_s,
+        request.idle_timeout_s,
+        request.waiting_timeout_s,
+        request.tool_timeout_s,
+    ];
+    for bound in bounds.into_iter().flatten() {
         if !(0.001..=1e9).contains(&bound) {
             return unfit(
                 "a bound of time is out of bounds",

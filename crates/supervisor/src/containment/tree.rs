@@ -218,12 +218,30 @@ pub(crate) fn markers(pid: u32) -> Option<Vec<u8>> {
     })
 }
 
-/// The markers of a supervisor in the background, as its command line names them.
+/// The markers of a supervisor in the background, as its command line names them: `callboard [--store PATH] shim MARKERS`.
 fn marker_of_words(words: &[u8]) -> Option<Vec<u8>> {
-    let options = words.split(|byte| *byte == 0).take_while(|word| *word != b"--");
-    options.filter_map(|word| word.strip_prefix(b"--shim-of=")).next().map(<[u8]>::to_vec)
+    let words: Vec<&[u8]> = words.strip_suffix(b"\0")?.split(|byte| *byte == 0).collect();
+    match words.as_slice() {
+        [_, b"shim", markers] | [_, b"--store", _, b"shim", markers] => Some(markers.to_vec()),
+        _ => None,
+    }
 }
 
 fn is_among(markers: &[u8], marker: &str) -> bool {
     markers.split(|byte| *byte == b':').any(|found| found == marker.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_command_line_of_a_supervisor_in_the_background_names_markers() {
+        let named = |words: &[u8]| marker_of_words(words);
+        assert_eq!(named(b"/bin/callboard\0shim\0ses_1:ses_2\0"), Some(b"ses_1:ses_2".to_vec()));
+        assert_eq!(named(b"callboard\0--store\0shim\0shim\0ses_2\0"), Some(b"ses_2".to_vec()));
+        assert_eq!(named(b"callboard\0run\0--\0x\0shim\0ses_2\0"), None);
+        assert_eq!(named(b"callboard\0run\0shim\0ses_2\0"), None);
+        assert_eq!(named(b""), None);
+    }
 }

@@ -15,8 +15,6 @@ pub(super) fn rows() -> Vec<Row> {
         };
         let inside = format!("{INNER} -- sh -c ': > inner; exec sleep 600'");
         let behind = format!("{inside} & wait");
-        let parent = || End::cancelled("run.cancelled.parent").never(&["told to terminate"]);
-        let row = |name: &str, start: Start, end: End| Row::new(name, start, end).may(STOPPING);
         for (shape, script) in [("waits for", &inside), ("has in the background", &behind)] {
             let stopped = row(
                 &format!("the outer run is stopped, which {shape} the inner one"),
@@ -47,41 +45,52 @@ pub(super) fn rows() -> Vec<Row> {
         let shot = format!("{INNER} -- sh -c 'kill -9 $$'; exit 0");
         let shot = row("the inner command is killed", outer(&shot, &[], Way::Foreground), End::completed());
         rows.push(shot.inner(End::signaled(9)));
-        let apart = format!("{INNER} --detach -- sh -c 'echo $$ > apart; : > inner; exec sleep 600'");
-        let awaits = "while [ ! -e inner ]; do sleep 0.05; done; exit 0";
-        let ends = format!("{apart}; {awaits}");
-        let ends = row(
-            "the outer command exits, which has a detached inner run",
-            outer(&ends, &[], Way::Foreground),
-            End::completed(),
-        );
-        rows.push(ends.inner(parent()));
-        let stopped = row(
-            "the outer run is stopped, which has a detached inner run",
-            outer(&format!("{apart}; exec sleep 600"), &[], Way::Detached),
-            End::cancelled("run.cancelled.operator"),
-        );
-        rows.push(stopped.then(Step::Await("inner")).then(Step::Ask(&["stop", "{}"])).inner(parent()));
-        // Nobody ends what started it, so that cannot be why it was killed.
-        let shot = row(
-            "a detached inner run is killed",
-            outer(
-                &format!("{apart}; while [ ! -e enough ]; do sleep 0.05; done; exit 0"),
-                &[],
-                Way::Foreground,
-            ),
-            End::completed(),
-        );
-        rows.push(
-            shot.then(Step::Await("inner"))
-                .then(Step::Signal(Whom::Named("apart"), 9))
-                .does(|play| {
-                    let inner = play.id_titled(&format!("{}-inner", play.token))?;
-                    play.ask(&["wait", &inner]).map(drop)
-                })
-                .does(|play| Ok(std::fs::write(play.path("enough"), "")?))
-                .inner(End::signaled(9).how(How::Signal(9)).never(&["run.cancelled.parent"])),
-        );
+        rows.extend(detached(&outer));
     }
     rows
+}
+
+/// An inner run in the background.
+fn detached(outer: &dyn Fn(&str, &[&str], Way) -> Start) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let apart = format!("{INNER} --detach -- sh -c 'echo $$ > apart; : > inner; exec sleep 600'");
+    let awaits = "while [ ! -e inner ]; do sleep 0.05; done; exit 0";
+    let ends = format!("{apart}; {awaits}");
+    let ends = row(
+        "the outer command exits, which has a detached inner run",
+        outer(&ends, &[], Way::Foreground),
+        End::completed(),
+    );
+    rows.push(ends.inner(parent()));
+    let stopped = row(
+        "the outer run is stopped, which has a detached inner run",
+        outer(&format!("{apart}; exec sleep 600"), &[], Way::Detached),
+        End::cancelled("run.cancelled.operator"),
+    );
+    rows.push(stopped.then(Step::Await("inner")).then(Step::Ask(&["stop", "{}"])).inner(parent()));
+    // Nobody ends what started it, so that cannot be why it was killed.
+    let shot = row(
+        "a detached inner run is killed",
+        outer(&format!("{apart}; while [ ! -e enough ]; do sleep 0.05; done; exit 0"), &[], Way::Foreground),
+        End::completed(),
+    );
+    rows.push(
+        shot.then(Step::Await("inner"))
+            .then(Step::Signal(Whom::Named("apart"), 9))
+            .does(|play| {
+                let inner = play.id_titled(&format!("{}-inner", play.token))?;
+                play.ask(&["wait", &inner]).map(drop)
+            })
+            .does(|play| Ok(std::fs::write(play.path("enough"), "")?))
+            .inner(End::signaled(9).how(How::Signal(9)).never(&["run.cancelled.parent"])),
+    );
+    rows
+}
+
+fn parent() -> End {
+    End::cancelled("run.cancelled.parent").never(&["told to terminate"])
+}
+
+fn row(name: &str, start: Start, end: End) -> Row {
+    Row::new(name, start, end).may(STOPPING)
 }

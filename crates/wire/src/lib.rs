@@ -1,0 +1,10 @@
+//! Shapes that surfaces exchange, declared once.
+//!
+//! Invariant: what is read here can be written and read again without loss. Unknown fields are errors, so that a typo is
+//! never taken for a wish. Deliberately absent: deciding whether a wish can be met, which the engine does.
+
+mod run;
+mod word;
+
+pub use run::{ContractSource, RunRequest, SandboxRequest};
+pub use word::Word;
