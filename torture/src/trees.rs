@@ -79,7 +79,7 @@ fn one(plan: &Plan, number: u64, climb: Climb, fallen: &mut Option<String>) -> R
     if end.left > 0 || !survivors.is_empty() {
         // Without the safeguard under test a group may be left too.
         put_down(&words);
-        callboard_supervisor::process::end_all(&marker, Duration::ZERO);
+        callboard_supervisor::process::end_all(&marker, None, Duration::ZERO);
         bail!("{} survived, and the end counts {} left: {end:?}", survivors.len(), end.left);
     }
     Ok(took)

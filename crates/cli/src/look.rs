@@ -3,7 +3,7 @@
 //! Invariant: the past is judged with the clock of the past, so that what `--at` shows is what was shown then.
 //! Deliberately absent: writing.
 
-use callboard_engine::{Host, Seen, Sight};
+use callboard_engine::{Host, Seen, Sight, outlived};
 use callboard_kernel::{EntityId, Moment};
 use callboard_ledger::{Ledger, Listing, Page, Record, Scope, Stored};
 use callboard_lifecycle::Kind;
@@ -100,6 +100,14 @@ impl Look {
     /// The newest entities of a kind or of all, so many of them and no more.
     pub(crate) fn newest(&self, kind: Option<Kind>, limit: usize) -> Result<Vec<Seen>, Error> {
         self.seen(self.read(Listing { kind, ended: true, limit })?)
+    }
+
+    /// The runs that have ended in the log while processes of theirs are alive here.
+    pub(crate) fn outlived(&self) -> Result<Vec<Seen>, Error> {
+        match self.seq {
+            None => outlived(&self.ledger, &self.host, &self.sight()).map_err(Error::Ask),
+            Some(_) => Ok(Vec::new()),
+        }
     }
 
     fn seen(&self, stored: Vec<Stored>) -> Result<Vec<Seen>, Error> {

@@ -3,12 +3,13 @@
 //! Invariant: a host without a readable process table sees nothing and says so by knowing nobody; then nothing is judged
 //! dead from here.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use callboard_kernel::EntityId;
 use callboard_kernel::health::{Hold, Place, ProcessIdentity, Sighting, Vantage};
 use callboard_supervisor::{Identity, process};
 
@@ -39,6 +40,16 @@ impl Host {
     /// Forgets what was counted, because somebody ended since.
     pub fn forget(&self) {
         *self.census.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// The runs whose markers are carried by processes of this host.
+    pub(crate) fn marked_runs(&self) -> Vec<EntityId> {
+        // Whatever marker is asked for, everybody is counted.
+        drop(self.members(""));
+        let census = self.census.lock().unwrap_or_else(PoisonError::into_inner);
+        let markers = census.iter().flat_map(|(_, found)| found.keys());
+        let runs = markers.filter_map(|marker| marker.split('-').next()?.parse().ok());
+        runs.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// The processes of a run that are alive although the log says that the run has ended: those that are recorded, and if

@@ -146,7 +146,7 @@ fn session(entity: &Entity, state: SessionState) -> SessionFacts {
         pid: count(facts, "pid"),
         lease_until: moment(facts, "lease_until"),
         has_traces: facts.has("pid") || facts.has("artifacts"),
-        leftovers: count(facts, "leftovers").unwrap_or(0),
+        leftovers: count(facts, "leftovers").or_else(|| (!may_outlive(entity)).then_some(0)),
         kill_unconfirmed: entity.reasons.iter().any(|reason| reason.code == unconfirmed),
         later_end: map(facts, "later_end").and_then(|end| text(end, "message")).map(str::to_owned),
         warning: warning(entity),
@@ -174,6 +174,11 @@ fn session(entity: &Entity, state: SessionState) -> SessionFacts {
             .map(|what| Since { what, at: moment(facts, "phase_since") }),
         restored_at: moment(facts, RESTORED_AT),
     }
+}
+
+/// Was a run ended by somebody who did not look for its processes, and did it have any?
+fn may_outlive(entity: &Entity) -> bool {
+    is_unwitnessed_end(entity) && entity.facts.has("supervisor")
 }
 
 /// What somebody should know of a run that completed.

@@ -20,12 +20,13 @@ use callboard_supervisor::process;
 use serde::Serialize;
 
 use crate::delivery::{Agreement, Check, Limits, Program, Ran, Verification, verify};
+use crate::host::identity;
 use crate::mutant;
 use crate::owner::stranger;
-use crate::read::{keeper, map, moment, text};
+use crate::read::{command, keeper, map, moment, text, whole};
 use crate::read_end::{Kept, ReadExit};
 use crate::run::{KeptEnd, checks_of, delivered, find_kept_end, process_facts, unchecked};
-use crate::sight::{ProcessTable, Sight};
+use crate::sight::{ProcessTable, Sight, is_seen_alive};
 use crate::view::{View, evaluate};
 
 /// How long those who are asked to go get before they are killed.
@@ -153,19 +154,20 @@ impl Reaper<'_> {
         if self.dry_run {
             return Ok(done(Act::WouldEnd, finding.message, 0));
         }
-        let ended = end_processes(stored, &finding);
+        let ended = self.end_processes(stored, &finding);
+        let (count, left) = ended.unwrap_or_default();
         match self.ledger.append(self.request(stored, &view, &finding, ended)) {
             Ok(_) => {
-                let left = match ended.1 {
+                let left = match left {
                     0 => String::new(),
                     left => format!("; {left} of its processes could not be ended"),
                 };
-                Ok(done(Act::Ended, finding.message + &left, ended.0))
+                Ok(done(Act::Ended, finding.message + &left, count))
             }
             Err(AppendError::Refused(refusal)) if refusal.code == RefusalCode::VersionConflict => {
-                self.again(stored, |because| done(Act::LeftAlone, because, ended.0))
+                self.again(stored, |because| done(Act::LeftAlone, because, count))
             }
-            Err(AppendError::Refused(refusal)) => Ok(done(Act::LeftAlone, refusal.message, ended.0)),
+            Err(AppendError::Refused(refusal)) => Ok(done(Act::LeftAlone, refusal.message, count)),
             Err(AppendError::Fault(fault)) => Err(ReapError::Write(fault)),
         }
     }
@@ -227,6 +229,7 @@ impl Reaper<'_> {
                         text(facts, "host").unwrap_or("its host")
                     ),
                     is_here: false,
+                    is_restarted: false,
                 }
             }
             Health::Unknown => {
@@ -274,7 +277,32 @@ impl Reaper<'_> {
                 "its supervisor died and wrote no end",
             ),
         };
-        Finding { code, message: message.to_owned(), shown, is_here: !restarted }
+        Finding { code, message: message.to_owned(), shown, is_here: !restarted, is_restarted: restarted }
+    }
+
+    /// Ends what a dead supervisor left: how many there were, and how many are still there; nothing where nobody can look.
+    fn end_processes(&self, stored: &Stored, finding: &Finding) -> Option<(u32, u32)> {
+        if finding.is_restarted || mutant::removed("end_leftovers") {
+            // Nobody outlives a boot.
+            return Some((0, 0));
+        }
+        if !finding.is_here {
+            return None;
+        }
+        let facts = &stored.entity.facts;
+        let id = stored.entity.state.id.to_string();
+        let checks = agreement(stored).map(|_| checks_of(&id));
+        let recorded = keeper(facts).zip(command(facts)).map(|(keeper, (pid, started_ticks))| {
+            ProcessIdentity { place: keeper.place, pid, started_ticks }
+        });
+        // Whoever can write a shared store could name any process of ours as the command of a run.
+        let named = recorded.as_ref().filter(|_| !self.ledger.is_shared()).map(identity);
+        let markers = [Some(id), checks].into_iter().flatten();
+        let ended = markers.map(|marker| process::end_all(&marker, named.as_ref(), GRACE));
+        let (count, left) =
+            ended.fold((0, 0), |(count, left), ended| (count + ended.count, left + ended.left));
+        let is_alive = recorded.is_some_and(|command| is_seen_alive(&command, self.table));
+        Some((count, left.max(u32::from(is_alive))))
     }
 
     /// Looks for the files that the run promised, from outside, since nobody else will.
@@ -299,7 +327,13 @@ impl Reaper<'_> {
         }
     }
 
-    fn request(&self, stored: &Stored, view: &View<'_>, finding: &Finding, ended: (u32, u32)) -> Request {
+    fn request(
+        &self,
+        stored: &Stored,
+        view: &View<'_>,
+        finding: &Finding,
+        ended: Option<(u32, u32)>,
+    ) -> Request {
         let promised = self.delivery(stored, finding);
         let is_running = view.state.lifecycle == Some(SessionState::Running.into());
         let exit = ReadExit::of(&stored.entity.facts).filter(|_| is_running);
@@ -314,14 +348,18 @@ impl Reaper<'_> {
         if let Some(first) = transition.reasons.first_mut() {
             first.evidence.extend(remains(stored, finding, ended).into_iter().map(EvidenceRef::tool_result));
         }
-        if ended.1 > 0 {
+        let left = ended.map(|(_, left)| left);
+        if let Some(left) = left.filter(|left| *left > 0) {
             let code = const { ReasonCode::of("run.health.kill_unconfirmed") };
-            let message = format!("{} of its processes could not be ended", ended.1);
+            let message = format!("{left} of its processes could not be ended");
             let seen = EvidenceRef::tool_result(message.as_str());
             transition.reasons.push(StateReason::new(code, message).shown_by(seen));
         }
-        transition.data.set("leftovers", i64::from(ended.1));
-        if ended.1 > 0 {
+        // Where nobody looked, nobody knows how many are left.
+        if let Some(left) = left {
+            transition.data.set("leftovers", i64::from(left));
+        }
+        if left.is_some_and(|left| left > 0) {
             transition.data.set("survivors", survivors(stored));
         }
         transition.data.merge(&promised.facts());
@@ -379,8 +417,12 @@ impl Check for FilesOnly {
 }
 
 /// What became of its processes, in sentences.
-fn remains(stored: &Stored, finding: &Finding, (ended, left): (u32, u32)) -> Vec<String> {
+fn remains(stored: &Stored, finding: &Finding, ended: Option<(u32, u32)>) -> Vec<String> {
     let mut told = Vec::new();
+    let Some((ended, left)) = ended else {
+        told.push("nobody looked for its processes on its host: whether one is alive is unknown".to_owned());
+        return told;
+    };
     if ended > 0 {
         told.push(format!("{ended} of its processes were still there and were ended"));
     }
@@ -394,6 +436,13 @@ fn remains(stored: &Stored, finding: &Finding, (ended, left): (u32, u32)) -> Vec
             "it had no control group, so processes that left its process tree cannot be ruled out".to_owned(),
         );
     }
+    if finding.is_here && held == Some("cgroup") && whole(&stored.entity.facts, "uid") == Some(0) {
+        told.push(
+            "it ran as root, which can leave a control group, so processes that did and left its process tree cannot \
+             be ruled out"
+                .to_owned(),
+        );
+    }
     told
 }
 
@@ -401,17 +450,6 @@ fn remains(stored: &Stored, finding: &Finding, (ended, left): (u32, u32)) -> Vec
 fn agreement(stored: &Stored) -> Option<Agreement> {
     let facts = map(&stored.entity.facts, "artifacts")?;
     Agreement::restore(facts).ok().filter(|agreement| !agreement.contract.is_empty())
-}
-
-/// Ends what a dead supervisor left: how many, and how many are still there.
-fn end_processes(stored: &Stored, finding: &Finding) -> (u32, u32) {
-    if !finding.is_here || mutant::removed("end_leftovers") {
-        return (0, 0);
-    }
-    let id = stored.entity.state.id.to_string();
-    let checks = agreement(stored).map(|_| checks_of(&id));
-    let ended = [Some(id), checks].into_iter().flatten().map(|marker| process::end_all(&marker, GRACE));
-    ended.fold((0, 0), |(count, left), ended| (count + ended.count, left + ended.left))
 }
 
 /// Those who could not be ended, as they are recorded.
@@ -428,4 +466,6 @@ struct Finding {
     shown: String,
     /// Its processes, if there are any left, are on this host.
     is_here: bool,
+    /// They were on this host before its last start.
+    is_restarted: bool,
 }

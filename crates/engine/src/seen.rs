@@ -6,7 +6,7 @@
 //! the supervisor is gone. Deliberately absent: judging, which the view does.
 
 use callboard_kernel::EntityId;
-use callboard_kernel::health::Liveness;
+use callboard_kernel::health::{Liveness, Presence};
 use callboard_ledger::{Ledger, ReadError, Stored};
 
 use crate::case::Case;
@@ -38,6 +38,11 @@ impl Seen {
     /// The same for many.
     pub fn all(ledger: &Ledger, stored: Vec<Stored>, sight: &Sight<'_>) -> Result<Vec<Self>, ReadError> {
         stored.into_iter().map(|stored| Self::of(ledger, stored, sight)).collect()
+    }
+
+    /// What was seen of its processes.
+    pub(crate) const fn presence(&self) -> Presence {
+        self.look.presence
     }
 
     /// How it is shown.

@@ -166,7 +166,7 @@ fn run_of(marker: &str) -> Option<EntityId> {
 /// Ends what is left of a run that was never recorded: a check of its contract may have been running.
 fn end_processes(id: EntityId) -> bool {
     let id = id.to_string();
-    [checks_of(&id), id].iter().all(|marker| process::end_all(marker, GRACE).left == 0)
+    [checks_of(&id), id].iter().all(|marker| process::end_all(marker, None, GRACE).left == 0)
 }
 
 /// Was a directory made by this user? Another one may have put it where both can write.

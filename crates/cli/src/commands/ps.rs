@@ -86,12 +86,16 @@ impl PsArgs {
 
     fn frame(&self, screen: &Screen, look: &Look, filter: &Filter) -> Result<Frame, Error> {
         let newest = self.newest();
+        let is_all = self.all || filter.asks_for_ends();
         let mut seen = match newest {
             Some(limit) => look.newest(self.kind, limit.saturating_add(1))?,
-            None => look.entities(self.kind, self.all || filter.asks_for_ends())?,
+            None => look.entities(self.kind, is_all)?,
         };
         let is_cut = newest.is_some_and(|limit| seen.len() > limit);
         seen.truncate(newest.unwrap_or(usize::MAX));
+        if !is_all && self.kind.is_none_or(|kind| kind == Kind::Session) {
+            seen.extend(look.outlived()?);
+        }
         let legacy = look.ledger.legacy().map_err(Error::Ask)?;
         let mut items: Vec<View<'_>> = seen.iter().map(Seen::view).collect();
         items.retain(|view| filter.admits(view, view.entered_at));

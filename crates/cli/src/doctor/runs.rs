@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use callboard_engine::{Act, Host, Reaper};
+use callboard_engine::{Act, Host, Reaper, Sight, outlived};
 use callboard_kernel::{EntityId, Moment};
 use callboard_ledger::Ledger;
 use callboard_server::watchable;
@@ -16,6 +16,7 @@ use crate::telling::size;
 /// Looks at the runs.
 pub(super) fn checks(store: &Store, ledger: &Ledger, now: Moment) -> Vec<Check> {
     let mut checks = vec![supervisors(ledger, now)];
+    checks.extend(ended(ledger, now));
     if let Ok(dir) = store.runs() {
         checks.push(output(ledger, &dir));
     }
@@ -49,6 +50,26 @@ fn supervisors(ledger: &Ledger, now: Moment) -> Check {
             ),
         },
     }
+}
+
+/// Runs that have ended in the log while processes of theirs are alive here, if there are any.
+fn ended(ledger: &Ledger, now: Moment) -> Option<Check> {
+    let host = Host::this();
+    let found = match outlived(ledger, &host, &Sight::present(now, &host)) {
+        Ok(found) if found.is_empty() => return None,
+        Ok(found) => found,
+        Err(error) => {
+            let advice = "callboard store check says what is damaged";
+            return Some(Check::broken("ended runs", told(&error), advice));
+        }
+    };
+    let ids: Vec<String> = found.iter().map(|seen| seen.view().id.to_string()).collect();
+    Some(Check::warning(
+        "ended runs",
+        format!("{} ended in the log, and processes of them are alive: {}", found.len(), ids.join(", ")),
+        "callboard inspect ID tells which processes; end them with kill, or find out who ended the run in the log with \
+         callboard why ID",
+    ))
 }
 
 /// Directories of output whose run is not in this store, as another store's or a lost one's.

@@ -51,7 +51,37 @@ fn another_host_keeps_its_runs_as_long_as_its_lease() {
     for id in [&held, &unknown] {
         assert_eq!(view(&shelf, id)["state"]["lifecycle"], "pending");
     }
-    assert_eq!(reason(&view(&shelf, &lapsed)), "system.health.lease_expired");
+    let lapsed = view(&shelf, &lapsed);
+    assert_eq!(reason(&lapsed), "system.health.lease_expired");
+    // Nobody has looked for its processes.
+    assert_eq!(lapsed["facts"]["leftovers"], json!(null), "{lapsed}");
+    assert_eq!(lapsed["state"]["health"], "unknown", "{lapsed}");
+    assert!(lapsed["state"]["reasons"].to_string().contains("whether one is alive is unknown"), "{lapsed}");
+}
+
+/// It leaves its control group, clears its environment and kills its supervisor; its pid and its start time are recorded.
+#[test]
+fn an_agent_that_leaves_its_control_group_and_kills_its_supervisor_is_ended_and_not_only_called_so() {
+    let shelf = Shelf::empty();
+    let script = "for procs in /sys/fs/cgroup/unified/cgroup.procs /sys/fs/cgroup/cgroup.procs; do \
+                  [ -e $procs ] && echo $$ 2>/dev/null > $procs; done; \
+                  exec setpriv --pdeathsig clear env -i sh -c \"kill -9 $PPID; exec env -i sleep 600\"";
+    let id = crate::runs::detached(&shelf, &["--", "sh", "-c", script]);
+    let seen = until("the death", || {
+        Some(view(&shelf, &id)).filter(|view| view["chain"] == "Running · Unsupervised (1 alive)")
+    });
+    let pid = seen["pid"].as_u64().unwrap_or_else(|| panic!("{seen}"));
+    let reaped = shelf.json(&["reap", "--json"]);
+    assert_eq!(reaped["items"][0]["processes_ended"], 1, "{reaped}");
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+    let is_alive = stat.is_ok_and(|stat| !stat.contains(") Z"));
+    if is_alive {
+        send("KILL", pid);
+    }
+    let ended = view(&shelf, &id);
+    assert!(!is_alive, "{ended}");
+    assert_eq!((&ended["facts"]["leftovers"], &ended["state"]["lifecycle"]), (&json!(0), &json!("aborted")));
+    assert_eq!(ended["chain"], "Aborted", "{ended}");
 }
 
 #[test]

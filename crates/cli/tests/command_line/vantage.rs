@@ -296,6 +296,14 @@ fn a_run_that_was_ended_by_hand_and_lives_is_told_and_its_real_end_is_kept() {
     assert_eq!(shown(&ended)[..2], ["degraded", "Cancelled · Still alive"], "{ended}");
     assert_eq!(judged(&ended), "run.health.alive_after_end");
     assert!(ended["state"]["reasons"].to_string().contains(&format!("pid {}", pid(&here))), "{ended}");
+    let listed = |arguments: &[&str]| shelf.json(arguments)["items"][0]["chain"].clone();
+    assert_eq!(listed(&["ps", "--json"]), "Cancelled · Still alive");
+    assert_eq!(listed(&["attention", "--json"]), "Cancelled · Still alive");
+    let doctor = shelf.run(&["doctor"]).stdout;
+    assert!(
+        doctor.contains(&format!("1 ended in the log, and processes of them are alive: {id}")),
+        "{doctor}"
+    );
     fs::write(&go_on, "").unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(child.wait().ok().and_then(|status| status.code()), Some(3), "the command's own code");
     let after = view(&shelf, id);

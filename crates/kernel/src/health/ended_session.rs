@@ -23,7 +23,9 @@ pub(super) fn after_the_end(facts: &SessionFacts) -> Judgement {
         }
         let members = presence.members.map(|members| members.max(u32::from(is_alive)));
         let is_restarted = presence.vantage == Vantage::Restarted;
-        return match members.unwrap_or_else(|| if is_restarted { 0 } else { facts.leftovers.max(1) }) {
+        return match members
+            .unwrap_or_else(|| if is_restarted { 0 } else { facts.leftovers.unwrap_or(0).max(1) })
+        {
             0 => Judgement::because(
                 Health::Ok,
                 code,
@@ -51,8 +53,14 @@ pub(super) fn after_the_end(facts: &SessionFacts) -> Judgement {
         return Judgement::because(Health::Degraded, code, message, "its process is in the process table")
             .shown("Still alive".to_owned());
     }
-    if facts.leftovers > 0 {
-        let seen = format!("{} locks or processes are still there", facts.leftovers);
+    if let (None, Some(seen)) = (facts.leftovers, presence.vantage.obstacle()) {
+        let code = const { ReasonCode::of("run.health.unknown") };
+        let message = format!("Nobody saw its processes end; whether they are alive is unknown: {seen}");
+        return Judgement::because(Health::Unknown, code, message, seen)
+            .shown("Processes unknown".to_owned());
+    }
+    if let Some(left) = facts.leftovers.filter(|left| *left > 0) {
+        let seen = format!("{left} locks or processes are still there");
         return Judgement::because(
             Health::Degraded,
             const { ReasonCode::of("run.health.leftovers") },

@@ -39,8 +39,8 @@ pub struct SessionFacts {
     pub lease_until: Option<Moment>,
     /// Does it have anything to show: artifacts, messages, output?
     pub has_traces: bool,
-    /// Locks and processes that are still there.
-    pub leftovers: u32,
+    /// Locks and processes that it left; nothing if nobody looked for them when it was ended.
+    pub leftovers: Option<u32>,
     /// Processes were alive after they had been killed.
     pub kill_unconfirmed: bool,
     /// How its command ended after the log had said that the run ended.
@@ -420,7 +420,7 @@ pub(crate) mod samples {
             pid: Some(42),
             lease_until: None,
             has_traces: true,
-            leftovers: 0,
+            leftovers: Some(0),
             kill_unconfirmed: false,
             warning: None,
             later_end: None,
@@ -514,8 +514,14 @@ mod tests {
         for state in SessionState::ALL.iter().filter(|state| state.is_terminal()) {
             let ended = SessionFacts { state: *state, liveness: Liveness::Dead, ..running() };
             assert_eq!(judged(&ended), (Health::Ok, None));
-            let messy = SessionFacts { leftovers: 2, ..ended };
+            let messy = SessionFacts { leftovers: Some(2), ..ended.clone() };
             assert_eq!(judged(&messy), (Health::Degraded, Some("run.health.leftovers")));
+            let from = |vantage| {
+                let presence = Presence { vantage, ..Presence::default() };
+                judged(&SessionFacts { leftovers: None, presence, ..ended.clone() })
+            };
+            assert_eq!(from(Vantage::OtherMachine), (Health::Unknown, Some("run.health.unknown")));
+            assert_eq!(from(Vantage::Here), (Health::Ok, None));
         }
     }
 

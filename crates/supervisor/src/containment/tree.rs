@@ -142,13 +142,16 @@ impl Tree {
                 .map(Mark::from)
                 .collect();
         }
+        // The session of a process that is gone may be another one's by now, unless we have not reaped it.
+        let is_main_there = table.iter().any(|stat| Some(Mark::from(stat)) == self.roots.main);
+        let session = self.roots.main.filter(|_| self.roots.ours || is_main_there).map(|main| main.pid);
         let is_root = |stat: &&Stat| {
             let mark = Mark::from(*stat);
             stat.pid != own
                 && stat.pid != 1
                 && (Some(mark) == self.roots.main
                     || self.known.contains(&mark)
-                    || self.roots.main.is_some_and(|main| stat.session == main.pid)
+                    || session == Some(stat.session)
                     || (sole
                         && stat.parent == own
                         && Some(stat.session) != own_session

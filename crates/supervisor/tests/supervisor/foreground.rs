@@ -129,7 +129,7 @@ fn killing_the_supervisor_leaves_nobody() {
     second.child.kill().unwrap();
     second.child.wait().unwrap();
     // The main process dies with its supervisor; who is left of its tree is ended by whoever finds out.
-    let ended = callboard_supervisor::process::end_all(&marker, std::time::Duration::ZERO);
+    let ended = callboard_supervisor::process::end_all(&marker, None, std::time::Duration::ZERO);
     assert_eq!(ended.left, 0);
     wait_until("nobody", || callboard_supervisor::process::find_marked(&marker).is_empty().then_some(()));
 }

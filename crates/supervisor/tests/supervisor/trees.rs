@@ -273,7 +273,7 @@ fn what_a_dead_supervisor_left_is_found_by_its_marker() {
         while found < 2 && Instant::now() < until {
             found = process::find_marked(&marker).len();
         }
-        let ended = process::end_all(&marker, Duration::from_millis(100));
+        let ended = process::end_all(&marker, None, Duration::from_millis(100));
         assert!(ended.count >= 2 && ended.left == 0, "{ended:?}");
         assert_nobody(&marker);
         stopper.stop(StopCause::Operator);
