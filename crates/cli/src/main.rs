@@ -16,6 +16,7 @@ mod detaching;
 mod doctor;
 mod error;
 mod filtering;
+mod grants;
 mod ids;
 mod jsonl;
 mod live;

@@ -25,7 +25,7 @@ mod taken_in;
 mod traces;
 mod trends;
 
-pub use access::{IssuedToken, KeyError, Keyring, Scope};
+pub use access::{IssuedToken, KeyError, Keyring, NewToken, Scope};
 pub use address::{address_in, start_in};
 pub use deaths::watchable;
 pub use router::document;

@@ -1,25 +1,27 @@
 //! `callboard token`: tokens for the API, and links that let a browser in.
 //!
-//! Invariant: a token is printed once, when it is made; only its hash is kept. A link is made from the operator's token,
+//! Invariant: a token is printed once, when it is made; only its hash is kept. Making one and revoking it are records. A link is made from the operator's token,
 //! which only the user can read, and works with a server that runs already. Deliberately absent: printing the operator's
 //! token.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use callboard_kernel::Moment;
-use callboard_server::{IssuedToken, Keyring, Scope, address_in, page, start_in};
+use callboard_kernel::{Moment, one_line};
+use callboard_ledger::Ledger;
+use callboard_server::{IssuedToken, KeyError, Keyring, Scope, address_in, page, start_in};
 use clap::{Args, Subcommand, ValueEnum};
+use serde::Serialize;
 
-use crate::clock;
 use crate::error::{Error, Exit};
-use crate::ids;
+use crate::grants::{self, Act, Grant, Grants, Told};
 use crate::screen::Screen;
 use crate::sending::need_person;
 use crate::store::Store;
 use crate::table::{Cell, Column, Table};
 use crate::when::{absolute, span};
 use crate::word::Reading;
+use crate::{clock, ids};
 
 /// Make tokens for the API, and links that let a browser in.
 #[derive(Args, Debug)]
@@ -78,7 +80,6 @@ impl TokenArgs {
         if !matches!(self.command, TokenCommand::List { .. }) {
             need_person("making a token or a link, or revoking one", store.open_existing().ok().as_ref())?;
         }
-        let keys = |error| Error::Serve(callboard_server::ServeError::Keys(error));
         let state_dir = store.state_dir()?;
         let ring = Keyring::open(&state_dir).map_err(keys)?;
         let line = match &self.command {
@@ -91,23 +92,10 @@ impl TokenArgs {
                         Scope::Agent(ids::find(&store.open_existing()?, typed)?)
                     }
                 };
-                let now = clock::now();
-                ring.issue(scope, now, Some(now.plus(*expires))).map_err(keys)?
+                create(&store.open()?, &ring, scope, *expires)?
             }
-            TokenCommand::List { json } => {
-                let tokens = ring.list().map_err(keys)?;
-                return match json {
-                    true => screen.json(&tokens),
-                    false => screen.print(&screen.table(&table(&tokens, clock::now()))),
-                }
-                .map(|()| Exit::DONE);
-            }
-            TokenCommand::Revoke { id } => {
-                return match ring.revoke(id, clock::now()).map_err(keys)? {
-                    true => Ok(Exit::DONE),
-                    false => Err(Error::NoEntity(id.clone())),
-                };
-            }
+            TokenCommand::List { json } => return list(screen, store, &ring, *json),
+            TokenCommand::Revoke { id } => return revoke(store, &ring, id),
             TokenCommand::Link { listen } => {
                 let (Some(start), Some(address)) = (start_in(&state_dir), address_in(&state_dir)) else {
                     return Err(Error::CommandLine {
@@ -124,12 +112,76 @@ impl TokenArgs {
     }
 }
 
+fn keys(error: KeyError) -> Error {
+    Error::Serve(callboard_server::ServeError::Keys(error))
+}
+
+/// Makes a token. It is recorded first: one that nobody knows of must not open anything.
+fn create(ledger: &Ledger, ring: &Keyring, scope: Scope, expires: Duration) -> Result<String, Error> {
+    let now = clock::now();
+    let expires = Some(now.plus(expires));
+    let new = ring.make(scope, now, expires).map_err(keys)?;
+    let id = new.id.clone();
+    let grant = Grant { id: &id, scope, expires };
+    grants::record(ledger, Act::Created, grant, now)?;
+    ring.keep(new).map_err(|error| {
+        // What could not be kept opens nothing; the record of it must not stand alone.
+        drop(grants::record(ledger, Act::NotKept, grant, clock::now()));
+        keys(error)
+    })
+}
+
+/// Takes a token back. It opens nothing any more even if that cannot be recorded.
+fn revoke(store: &Store, ring: &Keyring, id: &str) -> Result<Exit, Error> {
+    let tokens = ring.list().map_err(keys)?;
+    let Some(token) = tokens.iter().find(|token| token.id == id) else {
+        return Err(Error::NoEntity(id.to_owned()));
+    };
+    ring.revoke(id, clock::now()).map_err(keys)?;
+    let grant = Grant { id, scope: token.scope, expires: token.expires_at };
+    grants::record(&store.open()?, Act::Revoked, grant, clock::now())?;
+    Ok(Exit::DONE)
+}
+
+/// A token with what is recorded of it.
+#[derive(Serialize)]
+struct Listed<'a> {
+    #[serde(flatten)]
+    token: &'a IssuedToken,
+    /// The record of making it; nothing if there is none.
+    made: Option<&'a Told>,
+    /// The record of revoking it.
+    revoked: Option<&'a Told>,
+}
+
+fn list(screen: &Screen, store: &Store, ring: &Keyring, json: bool) -> Result<Exit, Error> {
+    let tokens = ring.list().map_err(keys)?;
+    let grants = match store.open_existing() {
+        Ok(ledger) => Grants::read(&ledger, &tokens)?,
+        // Tokens can be older than the store.
+        Err(Error::NoStore(_)) => Grants::default(),
+        Err(error) => return Err(error),
+    };
+    if json {
+        let listed = tokens.iter().map(|token| Listed {
+            made: grants.made(&token.id),
+            revoked: grants.revoked(&token.id),
+            token,
+        });
+        screen.json(&listed.collect::<Vec<_>>())?;
+    } else {
+        screen.print(&screen.table(&table(&tokens, &grants, clock::now())))?;
+    }
+    Ok(Exit::DONE)
+}
+
 /// The tokens as a table; what opens nothing any more says why.
-fn table(tokens: &[IssuedToken], now: Moment) -> Table {
+fn table(tokens: &[IssuedToken], grants: &Grants, now: Moment) -> Table {
     let columns = [
         Column::names("id", 0),
         Column::names("opens", 1),
         Column::names("made", 3),
+        Column::names("recorded", 2),
         Column::names("until", 2),
         Column::names("last used", 2),
         Column::names("state", 1),
@@ -151,6 +203,10 @@ fn table(tokens: &[IssuedToken], now: Moment) -> Table {
             Cell::text(token.id.as_str()),
             Cell::text(opens),
             Cell::text(absolute(token.made_at)),
+            Cell::text(match grants.made(&token.id) {
+                Some(told) => format!("{} by {}", told.record, one_line(&told.by)),
+                None => "no".to_owned(),
+            }),
             Cell::text(when(token.expires_at)),
             Cell::text(when(token.last_used_at)),
             Cell::text(state),

@@ -288,3 +288,74 @@ fn a_revoked_token_opens_nothing_and_others_go_on() {
     host.callboard(&["token", "revoke", &id]);
     assert_eq!((opens(&host, &one), opens(&host, &two)), (401, 200));
 }
+
+#[test]
+fn a_revoked_or_expired_token_ends_its_streams() {
+    let host = Host::start();
+    let revoked = host.callboard(&["token", "create", "--scope", "viewer"]);
+    let expiring = host.callboard(&["token", "create", "--scope", "viewer", "--expires", "3s"]);
+    let kept = host.callboard(&["token", "create", "--scope", "viewer"]);
+    let open = |token: &str| {
+        crate::wire::open(host.address, "/api/v1/events", token, None).unwrap_or_else(|| panic!("no stream"))
+    };
+    let mut streams = [&revoked, &expiring, &kept].map(|token| open(token));
+    let listed: serde_json::Value =
+        serde_json::from_str(&host.callboard(&["token", "list", "--json"])).unwrap();
+    host.callboard(&["token", "revoke", listed[0]["id"].as_str().unwrap()]);
+    for (stream, which) in streams.iter_mut().zip(["revoked", "expired"]) {
+        // One that goes on says every few seconds that it is there.
+        let give_up = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        while crate::wire::line(stream).unwrap_or_else(|error| panic!("{which}: {error}")) > 0 {
+            assert!(std::time::Instant::now() < give_up, "{which}: it goes on");
+        }
+    }
+    // The third one is told what happens after the others have ended.
+    let born = crate::feed::born(&host.ledger(), 7).to_string();
+    loop {
+        let (_, _, data) = crate::wire::event(&mut streams[2]).unwrap_or_else(|| panic!("it ended, too"));
+        if data.contains(&born) {
+            break;
+        }
+    }
+}
+
+#[test]
+fn making_and_revoking_a_token_are_records() {
+    let host = Host::start();
+    let run = host.callboard(&["create", "session", "--title", "agent"]);
+    let agents = host.callboard(&["token", "create", "--scope", "agent", "--run", &run]);
+    let viewers = host.callboard(&["token", "create", "--scope", "viewer", "--expires", "2h"]);
+    let list = || -> serde_json::Value {
+        serde_json::from_str(&host.callboard(&["token", "list", "--json"])).unwrap()
+    };
+    let before = list();
+    host.callboard(&["token", "revoke", before[1]["id"].as_str().unwrap()]);
+    let after = list();
+    let records: Vec<serde_json::Value> = host
+        .callboard(&["events", "--json"])
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let grants: Vec<_> = records.iter().filter(|record| !record["data"]["grant"].is_null()).collect();
+    assert_eq!(grants.len(), 3, "{records:?}");
+    let told = |at: usize| {
+        let grant = &grants[at]["data"]["grant"];
+        [&grant["act"], &grant["id"], &grant["scope"]].map(|value| value.as_str().unwrap_or("").to_owned())
+    };
+    let id = |at: usize| after[at]["id"].as_str().unwrap().to_owned();
+    assert_eq!(told(0), ["created".to_owned(), id(0), "agent".to_owned()]);
+    assert_eq!(told(1), ["created".to_owned(), id(1), "viewer".to_owned()]);
+    assert_eq!(told(2), ["revoked".to_owned(), id(1), "viewer".to_owned()]);
+    assert_eq!(
+        (&grants[0]["entity"]["id"], &grants[0]["data"]["grant"]["run"]),
+        (&run.clone().into(), &run.into())
+    );
+    assert_eq!(grants[1]["data"]["grant"]["expires_at"], after[1]["expires_at"]);
+    for (at, grant) in grants.iter().enumerate() {
+        assert_eq!(grant["actor"]["type"], "operator", "{grant}");
+        let listed = if at == 2 { &after[1]["revoked"] } else { &after[at]["made"] };
+        assert_eq!((&listed["record"], &listed["by"]), (&grant["seq"], &grant["actor"]["id"]));
+    }
+    let all = format!("{records:?}");
+    assert!(!all.contains(agents.trim()) && !all.contains(viewers.trim()), "a token is in no record");
+}

@@ -243,7 +243,8 @@ fn an_answer_ends_before_large_records_fill_the_memory() {
         let path = format!("/api/v1/entities/{run}/records?limit=500&after={after}");
         let page = host.send("GET", &path, &host.bearer(&token), "").ok();
         let items = page["items"].as_array().unwrap();
-        assert!(items.len() <= 20, "{} records at once", items.len());
+        // A mebibyte holds 17 of them, beside the few small ones that a run begins with.
+        assert!(items.len() <= 24, "{} records at once", items.len());
         (seen, pages) = (seen + items.len(), pages + 1);
         let Some(next) = page["next_after"].as_u64() else { break };
         after = next;

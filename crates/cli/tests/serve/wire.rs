@@ -98,6 +98,11 @@ pub(crate) fn open(
     Some(reader)
 }
 
+/// Reads one line of a stream; 0 bytes are its end.
+pub(crate) fn line(reader: &mut BufReader<TcpStream>) -> std::io::Result<usize> {
+    reader.read_line(&mut String::new())
+}
+
 /// One event of a stream: its name, its id, its data.
 pub(crate) fn event(reader: &mut BufReader<TcpStream>) -> Option<(String, Option<u64>, String)> {
     let (mut name, mut id, mut data) = (String::new(), None, String::new());

@@ -121,6 +121,14 @@ enum Line {
     },
 }
 
+/// A token that was made and opens nothing yet.
+pub struct NewToken {
+    /// What it is called.
+    pub id: String,
+    token: String,
+    line: Line,
+}
+
 /// A token that was issued, without the token.
 #[derive(Clone, Debug, Serialize)]
 pub struct IssuedToken {
@@ -177,8 +185,8 @@ impl Keyring {
         Ok(random()?[..16].to_owned())
     }
 
-    /// Makes a token of this scope that ends at a moment; it is shown here and never again.
-    pub fn issue(&self, scope: Scope, now: Moment, expires: Option<Moment>) -> Result<String, KeyError> {
+    /// Makes a token of this scope that ends at a moment. It opens nothing until it is kept.
+    pub fn make(&self, scope: Scope, now: Moment, expires: Option<Moment>) -> Result<NewToken, KeyError> {
         let prefix = match scope {
             Scope::Operator => PREFIX[0],
             Scope::Viewer => PREFIX[1],
@@ -187,8 +195,14 @@ impl Keyring {
         let token = format!("{prefix}{}", random()?);
         let hash = self.hash(&token).to_hex().to_string();
         let id = format!("tok_{}", &random()?[..12]);
-        self.write(&Line::Issued { id, ring: self.ring(), hash, scope, at: now, expires })?;
-        Ok(token)
+        let line = Line::Issued { id: id.clone(), ring: self.ring(), hash, scope, at: now, expires };
+        Ok(NewToken { id, token, line })
+    }
+
+    /// Keeps the hash of a token that was made, which opens what it is for from here on. The token is shown here and never again.
+    pub fn keep(&self, new: NewToken) -> Result<String, KeyError> {
+        self.write(&new.line)?;
+        Ok(new.token)
     }
 
     /// Every token that was issued, oldest first.
@@ -293,6 +307,16 @@ impl Keyring {
         Some(Principal { scope, mark: *hash.as_bytes() })
     }
 
+    /// Does the token behind a mark still open anything? The operator's ends with this server.
+    pub(crate) fn still_opens(&self, mark: &[u8; 32], now: Moment) -> bool {
+        if mark == self.operator.as_bytes() {
+            return true;
+        }
+        let mut issued = self.issued.lock().unwrap_or_else(PoisonError::into_inner);
+        issued.refresh(&self.dir.join(ISSUED));
+        issued.by_hash.get(mark).is_some_and(|opens| opens.expires.is_none_or(|expires| now < expires))
+    }
+
     /// The operator, however they came in.
     pub(crate) const fn person(&self) -> Principal {
         Principal { scope: Scope::Operator, mark: *self.operator.as_bytes() }
@@ -359,6 +383,12 @@ mod tests {
 
     use super::*;
 
+    impl Keyring {
+        fn issue(&self, scope: Scope, now: Moment, expires: Option<Moment>) -> Result<String, KeyError> {
+            self.keep(self.make(scope, now, expires)?)
+        }
+    }
+
     #[test]
     fn the_operators_token_is_made_once_and_only_the_user_can_read_it() {
         let dir = tempfile::tempdir().unwrap();
@@ -402,6 +432,11 @@ mod tests {
         );
         assert!(keys.revoke(&listed[1].id, at(11)).unwrap() && !keys.revoke("tok_0", at(11)).unwrap());
         assert!(keys.whose(&long, at(11)).is_none());
+        let mark = |token: &str| *keys.hash(token).as_bytes();
+        assert!(keys.still_opens(&mark(&short), at(9)) && !keys.still_opens(&mark(&short), at(10)));
+        assert!(
+            !keys.still_opens(&mark(&long), at(11)) && keys.still_opens(keys.operator.as_bytes(), at(11))
+        );
         assert_eq!(keys.list().unwrap()[1].revoked_at, Some(at(11)));
 
         keys.keep_used().unwrap();

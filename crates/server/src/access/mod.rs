@@ -16,7 +16,7 @@ pub(crate) use doorman::Doorman;
 pub(crate) use doorman::Names;
 pub(crate) use gate::{gate, login};
 pub(crate) use keyring::Principal;
-pub use keyring::{IssuedToken, KeyError, Keyring, Scope};
+pub use keyring::{IssuedToken, KeyError, Keyring, NewToken, Scope};
 pub(crate) use refusals::{Refusals, Refused};
 pub(crate) use shares::{Held, Shares};
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! One listener's stream: from the ring while it keeps up, from the ledger while it does not, with looks in between.
 //!
 //! Invariant: the place of a listener moves only over what was handed to its connection, and nothing more is read for
-//! it until that was taken; so a listener that does not read costs one chunk. Deliberately absent: a queue for each.
+//! it until that was taken; so a listener that does not read costs one chunk. A stream ends with the token that opened it.
+//! Deliberately absent: a queue for each.
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use callboard_engine::mutant;
@@ -23,6 +24,8 @@ use crate::app::{App, Shared};
 
 /// How often a silent stream says that it is there.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// How often it is looked whether the token of a stream still opens anything.
+const TOKEN_CHECK: Duration = Duration::from_secs(2);
 /// Records read at once from the ledger. A record may be as large as what an agent may say at once, and each stream that is
 /// behind holds one page.
 const PAGE: usize = 100;
@@ -92,6 +95,11 @@ struct Listener {
     /// Looks that held when it began to listen.
     standing: Vec<Arc<Look>>,
     stopping: watch::Receiver<bool>,
+    /// Tells the token that opened it.
+    token: [u8; 32],
+    /// When it is next looked whether the token opens anything, and when it is next said that the stream is there.
+    check_at: Instant,
+    here_at: Instant,
     _held: Permits,
 }
 
@@ -112,13 +120,29 @@ pub(crate) fn stream(
     app: Shared,
     choice: Choice,
     start: Start,
+    token: [u8; 32],
     held: Permits,
 ) -> impl Stream<Item = Result<Bytes, Infallible>> {
     let after = start.after;
     let (news, stopping) = (app.feed.news.clone(), app.stopping.clone());
     let (stage, (standing, looks)) = (Stage::Greeting, app.feed.looks.listen());
-    let listener =
-        Listener { app, choice, start, after, stage, news, looks, standing, stopping, _held: held };
+    let now = Instant::now();
+    let (check_at, here_at) = (now + TOKEN_CHECK, now + KEEP_ALIVE);
+    let listener = Listener {
+        app,
+        choice,
+        start,
+        after,
+        stage,
+        news,
+        looks,
+        standing,
+        stopping,
+        token,
+        check_at,
+        here_at,
+        _held: held,
+    };
     futures_util::stream::unfold(listener, |mut listener| async move {
         let bytes = listener.next().await?;
         Some((Ok(bytes), listener))
@@ -132,7 +156,7 @@ impl Listener {
             return Some(self.greeting());
         }
         loop {
-            if self.stage == Stage::Over || *self.stopping.borrow() {
+            if self.stage == Stage::Over || *self.stopping.borrow() || !self.may_listen() {
                 return None;
             }
             if self.start.ended_at.is_some_and(|last| self.after >= last) {
@@ -159,6 +183,9 @@ impl Listener {
                 }
                 Next::Nothing => {
                     self.stage = Stage::Live;
+                    if let Some(here) = self.here() {
+                        return Some(here);
+                    }
                     tokio::select! {
                         _ = self.news.changed() => {}
                         look = self.looks.recv() => {
@@ -167,11 +194,30 @@ impl Listener {
                             }
                         }
                         _ = self.stopping.wait_for(|stop| *stop) => return None,
-                        () = tokio::time::sleep(KEEP_ALIVE) => return Some(Bytes::from_static(b": here\n\n")),
+                        () = tokio::time::sleep_until(self.check_at.min(self.here_at).into()) => {}
                     }
                 }
             }
         }
+    }
+
+    /// Does the token still open anything?
+    fn may_listen(&mut self) -> bool {
+        let now = Instant::now();
+        if now < self.check_at {
+            return true;
+        }
+        self.check_at = now + TOKEN_CHECK;
+        self.app.keys.still_opens(&self.token, self.app.now())
+    }
+
+    /// That the stream is there, if it was silent for long enough.
+    fn here(&mut self) -> Option<Bytes> {
+        let now = Instant::now();
+        (now >= self.here_at).then(|| {
+            self.here_at = now + KEEP_ALIVE;
+            Bytes::from_static(b": here\n\n")
+        })
     }
 
     /// The next look that waits for this listener.

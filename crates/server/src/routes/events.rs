@@ -127,7 +127,7 @@ fn open(app: Shared, who: &Principal, choice: Choice, start: Start) -> Result<Re
         .map_err(|_| Problem::too_many("as many streams are open as this server allows", 5))?;
     // While somebody listens, what time alone changes is told too.
     app.deaths.bell.ring();
-    let body = Body::from_stream(stream(app, choice, start, (permit, held)));
+    let body = Body::from_stream(stream(app, choice, start, who.mark, (permit, held)));
     let headers = [
         (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-store"),
