@@ -48,9 +48,19 @@ const ESC: char = '\u{1b}';
 /// Longer control sequences are not passed.
 const PARAMETERS_MAX: usize = 64;
 /// Final characters of control sequences that draw: cursor, erase, insert, delete, scroll, style, region, save, restore.
-const DRAWS: &str = "@ABCDEFGHIJKLMPSXZ`abdefgmrsu";
+const DRAWS: &str = "@ABCDEFGHIJKLMPSXZ`abdefmrsu";
+/// What would outlive the session, and nothing puts back: lines that have scrolled away, and tab stops.
+fn outlives(parameters: &str, last: char) -> bool {
+    let number = |text: &str| text.split(':').next().unwrap_or_default().trim_start_matches('0').to_owned();
+    match last {
+        'J' => parameters.split(';').any(|part| !matches!(number(part).as_str(), "" | "1" | "2")),
+        'g' => true,
+        _ => false,
+    }
+}
+
 /// Private modes that only concern what is drawn: origin, wrapping, cursor, alternate screens, synchronized output.
-const MODES: [&str; 9] = ["6", "7", "12", "25", "47", "1047", "1048", "1049", "2026"];
+const MODES: [&str; 8] = ["6", "7", "25", "47", "1047", "1048", "1049", "2026"];
 const ALTERNATE: [&str; 3] = ["47", "1047", "1049"];
 
 impl TerminalFilter {
@@ -197,7 +207,9 @@ impl TerminalFilter {
         let passed = match parameters.strip_prefix('?') {
             _ if self.keep == Keep::Text => None,
             Some(modes) if plain(modes) && matches!(last, 'h' | 'l') => self.modes(modes, last),
-            Some(how) if plain(how) && matches!(last, 'J' | 'K') => Some(parameters.clone()),
+            Some(how) if plain(how) && matches!(last, 'J' | 'K') && !outlives(how, last) => {
+                Some(parameters.clone())
+            }
             Some(_) => None,
             None if parameters == "4" && matches!(last, 'h' | 'l') => {
                 self.undo_once("\u{1b}[4l");
@@ -205,7 +217,7 @@ impl TerminalFilter {
             }
             // With more than one parameter this one reports the mouse.
             None if last == 'T' && plain(&parameters) && !parameters.contains(';') => Some(parameters),
-            None if DRAWS.contains(last) && plain(&parameters) => {
+            None if DRAWS.contains(last) && plain(&parameters) && !outlives(&parameters, last) => {
                 match last {
                     'm' => self.undo_once("\u{1b}[0m"),
                     // Setting the region moves the cursor.
@@ -268,7 +280,14 @@ mod tests {
     }
 
     /// What a terminal would act on, answer to or hand on.
-    const DANGEROUS: [&str; 28] = [
+    const DANGEROUS: [&str; 35] = [
+        "\u{1b}[3J",
+        "\u{1b}[03J",
+        "\u{1b}[2;3J",
+        "\u{1b}[?3J",
+        "\u{1b}[22J",
+        "\u{1b}[3g",
+        "\u{1b}[g",
         "\u{1b}]52;c;cm0gLXJmIC8=\u{7}",
         "\u{1b}]52;c;?\u{1b}\\",
         "\u{1b}]0;title\u{7}",

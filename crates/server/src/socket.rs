@@ -55,3 +55,40 @@ impl Drop for Socket {
         drop(std::fs::remove_file(&self.path));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::ErrorKind;
+
+    use super::*;
+
+    /// Any user but root, who alone can become another one.
+    const OTHER: u32 = 65_534;
+
+    #[tokio::test]
+    async fn who_is_another_user_is_not_served_whatever_the_file_says() {
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("left out: only root can connect as another user");
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let socket = Socket::bind(dir.path()).unwrap();
+        for (path, mode) in [(dir.path(), 0o755), (socket.path(), 0o666)] {
+            std::fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        }
+        let path = socket.path().to_owned();
+        let connected = std::thread::spawn(move || {
+            // Of this thread alone.
+            rustix::thread::set_thread_uid(rustix::process::Uid::from_raw(OTHER))?;
+            Probe::connect(path)
+        });
+        let connected = connected.join().unwrap();
+        if connected.is_err() {
+            eprintln!("left out: the directory of the test cannot be reached as another user: {connected:?}");
+            return;
+        }
+        assert_eq!(socket.accept().await.unwrap_err().kind(), ErrorKind::PermissionDenied);
+        let _ours = Probe::connect(socket.path()).unwrap();
+        assert!(socket.accept().await.is_ok());
+    }
+}

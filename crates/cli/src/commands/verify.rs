@@ -90,11 +90,11 @@ pub(crate) fn text(screen: &Screen, report: &Report) -> String {
             proof(report)
         ));
     };
-    let place = match (first.seq, &first.entity) {
-        (Some(seq), Some(entity)) => format!("at record {seq}, of {entity}"),
-        (Some(seq), None) => format!("at record {seq}"),
-        (None, Some(entity)) => format!("in the view of {entity}"),
-        (None, None) => "beside its records".to_owned(),
+    let found = match (first.seq, &first.entity) {
+        (Some(seq), Some(entity)) => format!("The log does not hold at record {seq}, of {entity}"),
+        (Some(seq), None) => format!("The log does not hold at record {seq}"),
+        (None, Some(entity)) => format!("The view of {entity} does not match the log"),
+        (None, None) => "The store is damaged or was changed outside of its records".to_owned(),
     };
     let next = match first.seq {
         Some(seq) => advice::on_damage(seq),
@@ -103,7 +103,7 @@ pub(crate) fn text(screen: &Screen, report: &Report) -> String {
         }
         None => advice::BESIDE_THE_LOG.to_owned(),
     };
-    let what = format!("The log does not hold {place}: {}.", first.problem);
+    let what = format!("{found}: {}.", first.problem);
     let listed = screen.table(&table(&problems[..problems.len().min(LISTED_MAX)]));
     let more = problems.len().saturating_sub(LISTED_MAX);
     let more = if more == 0 { String::new() } else { format!("and {more} more\n") };

@@ -117,7 +117,7 @@ fn a_view_that_was_edited_is_folded_anew() {
     let ran = shelf.run(&["verify"]);
     assert_eq!(ran.code, Some(1));
     assert!(ran.stdout.contains("What to do: callboard store rebuild"), "{}", ran.stdout);
-    let named = format!("in the view of {}", session(2));
+    let named = format!("The view of {} does not match the log", session(2));
     assert!(ran.stdout.replace('\n', " ").contains(&named), "{}", ran.stdout);
     shelf.well(&["store", "rebuild"]);
     assert_eq!(shelf.json(&["verify", "--json"])["ok"], true);
