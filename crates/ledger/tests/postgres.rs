@@ -11,7 +11,7 @@ mod requests;
 
 use std::time::Duration;
 
-use callboard_ledger::{AppendError, Fault, Ledger, OpenError, Options, Page, ReadError, Scope};
+use callboard_ledger::{AppendError, Fault, Ledger, Listing, OpenError, Options, Page, ReadError, Scope};
 use callboard_lifecycle::session::SessionState;
 use cluster::Cluster;
 use requests::{create, go, observe, request, session, whole_run};
@@ -35,6 +35,7 @@ fn a_server_defends_itself_and_wakes_who_listens() {
     an_older_store_gets_the_edges_it_lacks(&cluster);
     a_guard_that_is_switched_off_is_found(&cluster);
     a_newer_store_is_refused(&cluster);
+    a_store_of_the_format_before_is_brought_up_to_date_with_its_records(&cluster);
     what_it_says_of_itself(&cluster);
     it_may_be_called_on_a_thread_of_another_runtime(&cluster);
 }
@@ -118,6 +119,63 @@ fn insert(seq: u32, entity: u32, version: u32, edge: [&str; 3]) -> String {
         "INSERT INTO ledger VALUES ({seq}, '00000000-0000-0000-0000-{entity:012}', {version}, 1, 'session', \
          'transitioned', 'audit', '{from}', '{via}', '{to}', 'person', 'ann', NULL, '', decode(repeat('00', 32), 'hex'))"
     )
+}
+
+/// The schema as programs made it before every commit was sealed.
+const FORMAT_2: [&str; 2] = [
+    include_str!("../src/postgres/migrations/V1__ledger.sql"),
+    include_str!("../src/postgres/migrations/V2__meta.sql"),
+];
+
+fn a_store_of_the_format_before_is_brought_up_to_date_with_its_records(cluster: &Cluster) {
+    let ledger = open(&cluster.database("filled"));
+    for number in 1..=40 {
+        for order in whole_run() {
+            ledger.append(request(session(number), 0, order)).unwrap();
+        }
+    }
+    let written = ledger.records(after(0)).unwrap();
+    let everything = Listing { ended: true, ..Listing::default() };
+    let entities = ledger.entities(everything).unwrap();
+    drop(ledger);
+    // The records and views are the same in both formats; the server itself carries them over.
+    let url = cluster.database("format_2");
+    for sql in FORMAT_2 {
+        cluster.sql("format_2", sql);
+    }
+    let columns =
+        "version int4 PRIMARY KEY, name varchar(255), applied_on varchar(255), checksum varchar(255)";
+    cluster.sql("format_2", &format!("CREATE TABLE refinery_schema_history ({columns})"));
+    let directory = cluster.sql("filled", "SHOW data_directory");
+    for (table, rows) in [
+        ("refinery_schema_history", "SELECT * FROM refinery_schema_history WHERE version < 3"),
+        ("legal", "SELECT * FROM legal"),
+        ("ledger", "SELECT * FROM ledger ORDER BY seq"),
+        ("entity", "SELECT * FROM entity"),
+    ] {
+        let file = format!("{directory}/{table}.copy");
+        cluster.sql("filled", &format!("COPY ({rows}) TO '{file}'"));
+        cluster.sql("format_2", &format!("COPY {table} FROM '{file}'"));
+    }
+    assert_eq!(cluster.sql("format_2", "SELECT format FROM meta"), "2");
+
+    let keys = tempfile::tempdir().unwrap();
+    let options = || Options { key_path: Some(keys.path().join("server.key")), ..Options::default() };
+    let ledger = Ledger::connect(&url, options()).unwrap();
+    assert_eq!(cluster.sql("format_2", "SELECT format FROM meta"), "3");
+    assert_eq!(ledger.records(after(0)).unwrap(), written);
+    assert_eq!(ledger.entities(everything).unwrap(), entities);
+    for order in whole_run() {
+        ledger.append(request(session(41), 0, order)).unwrap();
+    }
+    let report = ledger.verify().unwrap();
+    assert!(report.ok && report.records == written.len() as u64 + 3 && report.unsealed == 0, "{report:?}");
+    drop(ledger);
+    // What was there before is sealed from then on.
+    let cut = "ALTER TABLE ledger DISABLE TRIGGER ALL; UPDATE ledger SET actor_id = 'eve' WHERE seq = 2; \
+               ALTER TABLE ledger ENABLE TRIGGER ALL";
+    cluster.sql("format_2", cut);
+    assert!(!Ledger::connect(&url, options()).unwrap().verify().unwrap().ok);
 }
 
 fn the_database_refuses(cluster: &Cluster) {
