@@ -54,10 +54,7 @@ pub(super) fn after_the_end(facts: &SessionFacts) -> Judgement {
             .shown("Still alive".to_owned());
     }
     if let (None, Some(seen)) = (facts.leftovers, presence.vantage.obstacle()) {
-        let code = const { ReasonCode::of("run.health.unknown") };
-        let message = format!("Nobody saw its processes end; whether they are alive is unknown: {seen}");
-        return Judgement::because(Health::Unknown, code, message, seen)
-            .shown("Processes unknown".to_owned());
+        return not_looked_for(seen);
     }
     if let Some(left) = facts.leftovers.filter(|left| *left > 0) {
         let seen = format!("{left} locks or processes are still there");
@@ -80,6 +77,13 @@ pub(super) fn after_the_end(facts: &SessionFacts) -> Judgement {
         ),
         None => Judgement::plain(Health::Ok),
     }
+}
+
+/// A run that was ended by somebody who did not look for its processes, seen from where nobody can.
+fn not_looked_for(seen: &'static str) -> Judgement {
+    let code = const { ReasonCode::of("run.health.unknown") };
+    let message = format!("Nobody saw its processes end; whether they are alive is unknown: {seen}");
+    Judgement::because(Health::Unknown, code, message, seen).shown("Processes unknown".to_owned())
 }
 
 /// A success that is not all that was wanted.
