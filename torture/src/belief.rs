@@ -95,7 +95,8 @@ impl Sequence {
 
     /// Makes a group and decides about it: all of it is believed, or nothing.
     pub(crate) fn next_group(&mut self, wild: &Wild) -> ExpectedGroup {
-        let before: Vec<_> = self.entities.iter().map(|one| (one.decided.clone(), one.keys.clone())).collect();
+        let before: Vec<_> =
+            self.entities.iter().map(|one| (one.decided.clone(), one.keys.clone())).collect();
         let planned = match self.groups.len() as u64 {
             0 => None,
             many => (self.dice.roll(3) == 0).then(|| self.groups[self.dice.roll(many) as usize].clone()),

@@ -323,10 +323,7 @@ impl Ask for Reader {
 /// The statement of a listing. It walks through the ids from the newest on, so a limit bounds what is read.
 fn newest_first(listing: Listing) -> String {
     let live = if listing.ended { "" } else { "AND e.ended_at IS NULL" };
-    format!(
-        "SELECT {} WHERE (?1 IS NULL OR e.kind = ?1) {live} ORDER BY e.id DESC LIMIT ?2",
-        columns::STORED
-    )
+    format!("SELECT {} WHERE (?1 IS NULL OR e.kind = ?1) {live} ORDER BY e.id DESC LIMIT ?2", columns::STORED)
 }
 
 /// The part of a page that is in files.
