@@ -92,8 +92,8 @@ const SOCKETS: [&str; 6] = [
     "outside/socket",
 ];
 
-/// Longer than the kernel takes to kill what is left.
-const LEAVING: Duration = Duration::from_secs(10);
+/// Longer than it takes until a process or a run is gone that was told to go.
+const LEAVING: Duration = Duration::from_secs(60);
 
 /// Who is there beside files and sockets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -267,6 +267,9 @@ impl Place {
     /// Did this act work?
     pub(super) fn is_done(&self, number: usize, act: &Act, heard: &str) -> Result<bool> {
         let loot = |name: &str| std::fs::read(self.file(&format!("work/loot/{number}{name}")));
+        // What was told to go takes a moment; what was not told so has no time to wait for.
+        let says_so = loot(".code").is_ok_and(|code| code == b"0");
+        let patience = if says_so { LEAVING } else { Duration::ZERO };
         Ok(match act.proof {
             Proof::Secret => {
                 let printed = String::from_utf8_lossy(&loot("").unwrap_or_default()).into_owned();
@@ -279,18 +282,19 @@ impl Place {
             }
             Proof::Changed(path) => self.before.get(path) != Some(&print(&self.file(path))),
             Proof::Heard => heard.lines().any(|line| line == number.to_string()),
-            Proof::Hit(name) => self.is_hit(name),
+            Proof::Hit(name) => until(patience, || self.is_hit(name).then_some(()))?.is_some(),
             Proof::Recorded(text) => {
                 self.board.ask(&["events", "--json"])?.contains(&format!("{text} {number}\""))
             }
             Proof::Ended(name) => {
                 let run = self.runs.iter().find(|(run, _)| *run == name).context("no such run")?;
                 let id = run.1["id"].as_str().unwrap_or_default();
-                !self.board.json(&["inspect", id, "--json"])?["ended_at"].is_null()
+                let view = || self.board.json(&["inspect", id, "--json"]).unwrap_or_default();
+                until(patience, || view()["ended_at"].is_string().then_some(()))?.is_some()
             }
             // A namespace that ends kills whoever is in it, and takes a moment for that.
             Proof::Left => until(LEAVING, || holders(&self.left()).is_empty().then_some(()))?.is_none(),
-            Proof::Word => loot(".code").is_ok_and(|code| code == b"0"),
+            Proof::Word => says_so,
         })
     }
 
