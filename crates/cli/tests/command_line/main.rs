@@ -37,6 +37,7 @@ mod receiver;
 mod rights;
 mod runs;
 mod sandbox;
+mod sandbox_calls;
 mod sandbox_network;
 mod secrets;
 mod server;

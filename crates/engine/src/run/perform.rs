@@ -194,8 +194,8 @@ fn watch(
     if let (Some(outside), Some(first)) = (outside, ending.reasons.first_mut()) {
         first.evidence.push(EvidenceRef::tool_result(outside.told()));
     }
-    if let (Some(seen), Some(first)) = (seen, ending.reasons.first_mut()) {
-        first.evidence.push(EvidenceRef::tool_result(seen));
+    if let Some(first) = ending.reasons.first_mut() {
+        first.evidence.extend(seen.into_iter().map(EvidenceRef::tool_result));
     }
     let mut data = known;
     data.merge(&of_end(&end));

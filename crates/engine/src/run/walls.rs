@@ -1,7 +1,7 @@
 //! The walls of a sandbox and what they noticed, as it is recorded and told.
 
 use callboard_kernel::{Facts, Moment, Value};
-use callboard_supervisor::sandbox::{HostSeen, Network, Outcome, Sandbox, Sightings, Wall, Walls};
+use callboard_supervisor::sandbox::{CallSeen, HostSeen, Network, Outcome, Sandbox, Sightings, Wall, Walls};
 
 /// The walls that stood and those that did not, as they are recorded.
 pub(super) fn facts(profile: &str, sandbox: &Sandbox, walls: &Walls) -> Facts {
@@ -54,6 +54,8 @@ fn network(network: &Network) -> String {
 pub(super) struct Seen {
     /// When the run was started, by the clock of the records.
     began: Option<Moment>,
+    /// Whether there is somebody who notices.
+    is_watched: bool,
     sightings: Sightings,
     facts: Option<Facts>,
 }
@@ -64,8 +66,11 @@ const NAMED: usize = 8;
 impl Seen {
     /// Takes note of what was noticed so far; tells whether there is anything.
     pub(super) fn note(&mut self, sightings: &Sightings, now: Moment) -> bool {
-        let Sightings { at, hosts, more_hosts } = sightings;
-        if hosts.is_empty() {
+        self.is_watched = true;
+        self.sightings = sightings.clone();
+        let Sightings { at, hosts, more_hosts, calls } = sightings;
+        let calls = calls.as_deref().unwrap_or_default();
+        if hosts.is_empty() && calls.is_empty() {
             return false;
         }
         let micros = i64::try_from(at.as_micros()).unwrap_or(i64::MAX);
@@ -80,11 +85,24 @@ impl Seen {
                 .with("first_at", began.plus(seen.first).to_string());
             Value::Map(facts)
         });
-        let mut facts = Facts::none().with("hosts", Value::List(listed.collect()));
+        let mut facts = Facts::none();
+        if !hosts.is_empty() {
+            facts.set("hosts", Value::List(listed.collect()));
+        }
         if *more_hosts > 0 {
             facts.set("more_hosts", whole(*more_hosts));
         }
-        (self.sightings, self.facts) = (sightings.clone(), Some(facts));
+        if !calls.is_empty() {
+            let listed = calls.iter().map(|seen| {
+                let facts = Facts::none()
+                    .with("call", seen.name)
+                    .with("count", whole(seen.count))
+                    .with("first_at", began.plus(seen.first).to_string());
+                Value::Map(facts)
+            });
+            facts.set("refused_calls", Value::List(listed.collect()));
+        }
+        self.facts = Some(facts);
         true
     }
 
@@ -93,16 +111,15 @@ impl Seen {
         self.facts.as_ref()
     }
 
-    /// The same in a sentence.
-    pub(super) fn told(&self) -> Option<String> {
+    /// The same in sentences, one for the network and one for system calls.
+    pub(super) fn told(&self) -> impl Iterator<Item = String> {
+        [self.network_told(), self.calls_told()].into_iter().flatten()
+    }
+
+    fn network_told(&self) -> Option<String> {
         let Sightings { hosts, more_hosts, .. } = &self.sightings;
         let of = |is_meant: fn(Outcome) -> bool| {
-            let meant: Vec<&HostSeen> = hosts.iter().filter(|seen| is_meant(seen.outcome)).collect();
-            let mut texts: Vec<String> = meant.iter().take(NAMED).map(|seen| host(seen)).collect();
-            if meant.len() > NAMED {
-                texts.push(format!("{} more", meant.len() - NAMED));
-            }
-            texts.join(", ")
+            list(hosts.iter().filter(|seen| is_meant(seen.outcome)).map(host).collect())
         };
         let kinds = [
             ("refused", of(Outcome::is_refused)),
@@ -119,6 +136,30 @@ impl Seen {
         }
         (!texts.is_empty()).then(|| format!("sandbox network: {}", texts.join("; ")))
     }
+
+    fn calls_told(&self) -> Option<String> {
+        let Some(calls) = &self.sightings.calls else {
+            let why = "another program around this run is asked about them";
+            return self.is_watched.then(|| format!("sandbox: refused system calls were not seen: {why}"));
+        };
+        let call = |seen: &CallSeen| format!("{}{}", seen.name, times(seen.count));
+        (!calls.is_empty())
+            .then(|| format!("sandbox refused system calls: {}", list(calls.iter().map(call).collect())))
+    }
+}
+
+/// The first of many, and how many there are beside.
+fn list(mut texts: Vec<String>) -> String {
+    let more = texts.len().saturating_sub(NAMED);
+    texts.truncate(NAMED);
+    if more > 0 {
+        texts.push(format!("{more} more"));
+    }
+    texts.join(", ")
+}
+
+fn times(count: u64) -> String {
+    if count > 1 { format!(" {count} times") } else { String::new() }
 }
 
 fn host(seen: &HostSeen) -> String {
@@ -128,8 +169,7 @@ fn host(seen: &HostSeen) -> String {
         Outcome::NotListed => " (not listed)",
         Outcome::Inward => " (leads to an address that is not public)",
     };
-    let times = if *count > 1 { format!(" {count} times") } else { String::new() };
-    format!("{host}:{port}{why}{times}")
+    format!("{host}:{port}{why}{}", times(*count))
 }
 
 fn whole(number: u64) -> Value {

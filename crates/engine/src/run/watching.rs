@@ -152,9 +152,9 @@ impl<'a, 'b> Watching<'a, 'b> {
         self.cause.unwrap_or(end.cause)
     }
 
-    /// What the sandbox noticed, in a sentence.
-    pub(crate) fn seen(&self) -> Option<String> {
-        self.seen.told()
+    /// What the sandbox noticed, in sentences.
+    pub(crate) fn seen(&self) -> Vec<String> {
+        self.seen.told().collect()
     }
 
     /// The artifacts are looked at from here on.

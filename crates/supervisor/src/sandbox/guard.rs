@@ -1,4 +1,5 @@
-//! Who watches a sandbox from outside: takes what the child hands over, and serves the proxy.
+//! Who watches a sandbox from outside: takes what the child hands over, serves the proxy, and answers the kernel about refused
+//! calls.
 //!
 //! Invariant: it lives as long as the run does and waits for nobody but the child; what it notices is in the notebook
 //! before the command is answered.
@@ -10,6 +11,7 @@ use std::sync::Arc;
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 
+use super::calls::{Asked, Calls};
 use super::handover::{self, Giver, Purpose, Taken, Taker};
 use super::hosts::Host;
 use super::proxy::Proxy;
@@ -57,7 +59,8 @@ impl Guard {
             }
             None => {}
         }
-        let post = Post { taker: Some(taker), inside, proxy: None, notebook: Arc::clone(&notebook) };
+        let post =
+            Post { taker: Some(taker), inside, proxy: None, calls: None, notebook: Arc::clone(&notebook) };
         let until = Arc::clone(&over);
         std::thread::Builder::new()
             .name("guard".to_owned())
@@ -85,26 +88,38 @@ struct Post {
     /// The hosts, until the socket for the proxy has come.
     inside: Option<Vec<Host>>,
     proxy: Option<Proxy>,
+    /// Where the kernel asks about refused calls.
+    calls: Option<Calls>,
     notebook: Arc<Notebook>,
 }
 
 impl Post {
     /// The life of the thread.
     fn watch(mut self, over: &OwnedFd) {
-        while self.taker.is_some() || self.proxy.is_some() {
+        while self.taker.is_some() || self.proxy.is_some() || self.calls.is_some() {
+            // A command that makes refused calls without end waits for its answers; everybody else goes on.
+            let pause = self.calls.as_ref().and_then(Calls::pause);
+            let calls = self.calls.as_ref().filter(|_| pause.is_none());
             let mut waiting = vec![PollFd::new(over, PollFlags::IN)];
             waiting.extend(self.taker.as_ref().map(|taker| PollFd::new(taker, PollFlags::IN)));
-            if poll(&mut waiting, None).is_err() {
+            waiting.extend(calls.map(|calls| PollFd::new(calls, PollFlags::IN)));
+            if poll(&mut waiting, pause.as_ref()).is_err() {
                 continue;
             }
-            let is_ready: Vec<bool> = waiting.iter().map(|waited| !waited.revents().is_empty()).collect();
-            if is_ready.first() == Some(&true) {
+            if waiting.first().is_some_and(|waited| !waited.revents().is_empty()) {
                 return;
             }
             match self.taker.as_ref().map(Taker::take) {
                 Some(Taken::Descriptor(Purpose::Proxy, socket)) => self.serve(socket),
+                Some(Taken::Descriptor(Purpose::Calls, asked)) => {
+                    self.notebook.listens();
+                    self.calls = Some(Calls::new(asked));
+                }
                 Some(Taken::Closed) => self.taker = None,
                 Some(Taken::Nothing) | None => {}
+            }
+            if let Some(Asked::NoMore) = self.calls.as_mut().map(|calls| calls.answer(&self.notebook)) {
+                self.calls = None;
             }
         }
     }

@@ -17,14 +17,17 @@ use rustix::net::{
 pub(super) enum Purpose {
     /// The proxy listens there.
     Proxy,
+    /// The kernel asks there about refused calls.
+    Calls,
 }
 
 impl Purpose {
-    const ALL: [Self; 1] = [Self::Proxy];
+    const ALL: [Self; 2] = [Self::Proxy, Self::Calls];
 
     const fn byte(self) -> u8 {
         match self {
             Self::Proxy => b'p',
+            Self::Calls => b'c',
         }
     }
 }

@@ -5,6 +5,7 @@
 //! child, which only calls the kernel. A wall is never taken down again: what the command starts is inside, too.
 //! Deliberately absent: profiles and their names, which are the caller's.
 
+mod calls;
 mod filter;
 mod guard;
 mod handover;
@@ -20,4 +21,4 @@ pub(crate) use guard::Guard;
 pub use hosts::Host;
 pub use plan::{Missing, Network, Sandbox, Wall, Walls};
 pub(crate) use plan::{Namespaces, Plan};
-pub use sightings::{HostSeen, Outcome, Sightings};
+pub use sightings::{CallSeen, HostSeen, Outcome, Sightings};

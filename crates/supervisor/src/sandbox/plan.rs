@@ -1,12 +1,13 @@
 //! What a command may reach, the walls that keep it from the rest, and the plan to put them up.
 
 use std::ffi::OsString;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::filter::Filters;
 use super::guard::{Guard, Listening};
-use super::handover::Giver;
+use super::handover::{Giver, Purpose};
 use super::hosts::Host;
 use super::mounts::Mounts;
 use super::{filter, mounts, paths, rules};
@@ -139,7 +140,7 @@ pub(crate) struct Plan {
     pub(crate) walls: Walls,
     mounts: Option<Mounts>,
     rules: Option<OwnedFd>,
-    filters: Vec<seccompiler::BpfProgram>,
+    filters: Filters,
     /// Where the child hands over what its guard needs.
     giver: Giver,
     guard: Guard,
@@ -223,9 +224,10 @@ impl Plan {
         if let Some(rules) = &self.rules {
             rules::restrict(rules)?;
         }
-        self.filters
-            .iter()
-            .try_for_each(|filter| seccompiler::apply_filter(filter).map_err(|_| rustix::io::Errno::INVAL))
+        match self.filters.enforce()? {
+            Some(asked) => self.giver.give(Purpose::Calls, asked.as_fd()),
+            None => Ok(()),
+        }
     }
 }
 

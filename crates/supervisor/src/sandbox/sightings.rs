@@ -1,4 +1,4 @@
-//! What a command tried that its sandbox noticed: the hosts it asked for.
+//! What a command tried that its sandbox noticed: the hosts it asked for, and the system calls that were refused.
 //!
 //! Invariant: bounded, whatever the command does: the same thing twice is one entry with a count, and what is new beyond the
 //! bound is only counted. Whoever watches the run is woken for what was refused for the first time, and not for each time.
@@ -20,6 +20,19 @@ pub struct Sightings {
     pub hosts: Vec<HostSeen>,
     /// How often it asked for further hosts, which are not listed.
     pub more_hosts: u64,
+    /// The system calls that were refused; none if they are not told to us.
+    pub calls: Option<Vec<CallSeen>>,
+}
+
+/// A system call that was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallSeen {
+    /// Its name; of a socket, with its kind.
+    pub name: &'static str,
+    /// How often.
+    pub count: u64,
+    /// When for the first time, from the start of the run.
+    pub first: Duration,
 }
 
 /// A host that a command asked for.
@@ -92,6 +105,25 @@ impl Notebook {
     fn pages(&self) -> MutexGuard<'_, Sightings> {
         // The lists are whole at every moment.
         self.pages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that refused calls are told to us.
+    pub(super) fn listens(&self) {
+        self.pages().calls.get_or_insert_default();
+    }
+
+    /// Notes a call that is refused. There are only so many names.
+    pub(super) fn call(&self, name: &'static str) {
+        let first = self.started.elapsed();
+        let mut pages = self.pages();
+        let calls = pages.calls.get_or_insert_default();
+        if let Some(seen) = calls.iter_mut().find(|seen| seen.name == name) {
+            seen.count = seen.count.saturating_add(1);
+            return;
+        }
+        calls.push(CallSeen { name, count: 1, first });
+        drop(pages);
+        self.wake.sighted();
     }
 
     /// Notes what became of a request for a host.
