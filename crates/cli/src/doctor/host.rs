@@ -5,6 +5,8 @@ use std::io;
 use callboard_agents::Program;
 use callboard_engine::on_path;
 use callboard_supervisor::containment::{Containment, Force, Rung};
+use callboard_supervisor::probe::Offered;
+use callboard_supervisor::sandbox::Wall;
 use callboard_supervisor::{containment, probe};
 
 use super::Check;
@@ -21,6 +23,7 @@ pub(super) fn checks() -> Vec<Check> {
         tried("subreaper", "orphans of a run come to its supervisor", probe::subreaper(), subreaper),
         tried("terminals", "a run can have one of its own", probe::pty(), pty),
         groups(&containment::probe()),
+        sandbox(),
         git(),
         agents(),
     ]
@@ -56,6 +59,49 @@ fn groups(held: &Containment) -> Check {
              Delegate=yes",
         ),
     }
+}
+
+/// Which walls a sandbox can have here, and what holds them.
+fn sandbox() -> Check {
+    const NAME: &str = "sandbox";
+    let Offered { walls, ports, sees_calls } = match probe::sandbox() {
+        Ok(offered) => offered,
+        Err(error) => {
+            return Check::warning(NAME, error.to_string(), "runs start only without --sandbox here");
+        }
+    };
+    let stands = |(wall, by): &(Wall, String)| match (wall, &ports) {
+        (Wall::Network, Ok(())) => {
+            format!("network (seccomp for none, Landlock for ports, {by} for loopback and hosts)")
+        }
+        (wall, _) => format!("{} ({by})", wall.name()),
+    };
+    let standing: Vec<String> = walls.standing.iter().map(stands).collect();
+    let seen =
+        if sees_calls { "refused system calls are recorded" } else { "refused system calls are not seen" };
+    let found = format!("walls for {}; {seen}", standing.join(", "));
+    let lacks = |(wall, why): &(Wall, String)| match wall {
+        Wall::Network => format!("network for loopback and hosts ({why})"),
+        Wall::Files
+        | Wall::Hidden
+        | Wall::Protected
+        | Wall::Tmp
+        | Wall::Signals
+        | Wall::Sockets
+        | Wall::Calls
+        | Wall::Privileges => format!("{} ({why})", wall.name()),
+    };
+    let by_port = ports.as_ref().err().map(|why| format!("network by port ({why})"));
+    let missing: Vec<String> = walls.missing.iter().map(lacks).chain(by_port).collect();
+    if missing.is_empty() {
+        return Check::ok(NAME, found);
+    }
+    Check::warning(
+        NAME,
+        format!("{found}; none for {}", missing.join(", ")),
+        "a run that asks for one of these does not start, or starts without it with --sandbox-best-effort; use Linux 6.12 or \
+         newer, and a host that lets you make user namespaces",
+    )
 }
 
 fn git() -> Check {

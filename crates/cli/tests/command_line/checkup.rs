@@ -56,6 +56,7 @@ fn every_check_has_a_verdict_and_whatever_is_not_well_says_what_to_do() {
         "subreaper",
         "terminals",
         "control groups",
+        "sandbox",
         "git",
         "agents",
         "supervisors",

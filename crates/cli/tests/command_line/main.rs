@@ -38,6 +38,7 @@ mod rights;
 mod runs;
 mod sandbox;
 mod sandbox_calls;
+mod sandbox_doctor;
 mod sandbox_network;
 mod secrets;
 mod server;
