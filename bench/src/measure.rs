@@ -118,6 +118,11 @@ fn turns_for(side: &mut Side<'_>, lap: Duration) -> io::Result<u64> {
 pub(crate) struct Took(Vec<Duration>);
 
 impl Took {
+    /// Nothing yet.
+    pub(crate) const fn new() -> Self {
+        Self(Vec::new())
+    }
+
     /// Adds what one thing took.
     pub(crate) fn add(&mut self, one: Duration) {
         self.0.push(one);

@@ -42,28 +42,47 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
 
 /// The time of one whole program, started again and again, beside the bare command.
 fn starts(callboard: &Path, store: &Path) -> Result<(), Box<dyn Error>> {
-    let (mut bare, mut run, mut version) = (Took::default(), Took::default(), Took::default());
+    let [mut bare, mut run, mut walled, mut version] = [const { Took::new() }; 4];
     // Once before, so that the store is there and the files are in memory.
     supervised(callboard, store)?;
+    sandboxed(callboard, store)?;
     for _ in 0..STARTS {
         bare.time(|| quiet(&mut Command::new("true")))?;
         run.time(|| supervised(callboard, store))?;
+        walled.time(|| sandboxed(callboard, store))?;
         version.time(|| quiet(Command::new(callboard).arg("--version")))?;
     }
     let ms = |took: &Took, part| took.at(part).as_secs_f64() * 1e3;
     println!("run: {STARTS} starts of each, in turn; a durable record before the start and at the end\n");
     println!("{:<34} {:>9} {:>9}", "milliseconds", "median", "p99");
-    for (name, took) in
-        [("true, bare", &bare), ("callboard run -- true", &run), ("callboard --version", &version)]
-    {
+    let sides = [
+        ("true, bare", &bare),
+        ("callboard run -- true", &run),
+        ("callboard run --sandbox -- true", &walled),
+        ("callboard --version", &version),
+    ];
+    for (name, took) in sides {
         println!("{name:<34} {:>9.2} {:>9.2}", ms(took, 0.5), ms(took, 0.99));
     }
     println!("beyond the bare start: {:.2} ms (aim: under 5)", ms(&run, 0.5) - ms(&bare, 0.5));
+    println!(
+        "in a sandbox, beyond one without: {:.2} ms (aim: under 2), {:.2} times",
+        ms(&walled, 0.5) - ms(&run, 0.5),
+        ms(&walled, 0.5) / ms(&run, 0.5)
+    );
     Ok(())
 }
 
 fn supervised(callboard: &Path, store: &Path) -> Result<(), Box<dyn Error>> {
     quiet(Command::new(callboard).arg("--store").arg(store).args(["run", "--quiet", "--", "true"]))
+}
+
+/// The same in a sandbox, in a directory and with a home of its own.
+fn sandboxed(callboard: &Path, store: &Path) -> Result<(), Box<dyn Error>> {
+    let home = store.with_file_name("home");
+    fs::create_dir_all(&home)?;
+    let words = ["run", "--quiet", "--sandbox=workspace", "--", "true"];
+    quiet(Command::new(callboard).arg("--store").arg(store).args(words).env("HOME", &home).current_dir(&home))
 }
 
 fn quiet(command: &mut Command) -> Result<(), Box<dyn Error>> {
