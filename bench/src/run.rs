@@ -30,7 +30,10 @@ const IDLE: Duration = Duration::from_secs(20);
 pub(crate) fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
     let callboard = built::callboard()?;
     let place = tempfile::tempdir()?;
-    let store = place.path().join("board.db");
+    // Beside what the sandboxed command works in: the directory of a store is hidden from it.
+    let state = place.path().join("state");
+    fs::create_dir(&state)?;
+    let store = state.join("board.db");
     let watch = Watch::start()?;
     starts(&callboard, &store)?;
     engine()?;
@@ -79,7 +82,7 @@ fn supervised(callboard: &Path, store: &Path) -> Result<(), Box<dyn Error>> {
 
 /// The same in a sandbox, in a directory and with a home of its own.
 fn sandboxed(callboard: &Path, store: &Path) -> Result<(), Box<dyn Error>> {
-    let home = store.with_file_name("home");
+    let home = store.parent().unwrap_or(store).with_file_name("home");
     fs::create_dir_all(&home)?;
     let words = ["run", "--quiet", "--sandbox=workspace", "--", "true"];
     quiet(Command::new(callboard).arg("--store").arg(store).args(words).env("HOME", &home).current_dir(&home))
