@@ -30,6 +30,10 @@ pub(crate) fn on_opening(error: &OpenError) -> &'static str {
         "build callboard with the SQLite that comes with it"
     } else if matches!(error, OpenError::Replaced { .. }) {
         REPLACED
+    } else if matches!(error, OpenError::Older { .. }) {
+        "callboard store migrate brings it up to date"
+    } else if matches!(error, OpenError::WalOutOfReach { .. }) {
+        "ask as the owner of the store, or copy it with its -wal to a directory of your own"
     } else if matches!(error, OpenError::Missing { .. }) {
         "bring the store back to where it was, or name another one: --store PATH"
     } else {

@@ -38,9 +38,17 @@ pub(crate) struct Look {
 }
 
 impl LookArgs {
-    /// Opens the store at the moment that was asked for.
+    /// Opens the store for questions alone, at the moment that was asked for.
     pub(crate) fn open(&self, store: &Store) -> Result<Look, Error> {
-        let ledger = store.open_existing()?;
+        self.look(store.open_to_look()?)
+    }
+
+    /// The same for a verb that may record something.
+    pub(crate) fn open_to_record(&self, store: &Store) -> Result<Look, Error> {
+        self.look(store.open_existing()?)
+    }
+
+    fn look(&self, ledger: Ledger) -> Result<Look, Error> {
         let now = clock::now();
         let (seq, now) = match (self.at, self.as_of) {
             (None, None) => (None, now),

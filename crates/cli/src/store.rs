@@ -1,6 +1,6 @@
 //! Where the store is, and opening it: only when a verb needs it.
 //!
-//! Invariant: a verb that only reads never makes a store; it says that there is none. Deliberately absent: what is in
+//! Invariant: a verb that only reads never makes a store nor changes one; it says that there is none. Deliberately absent: what is in
 //! it, which `look` asks.
 
 use std::ffi::OsString;
@@ -130,6 +130,40 @@ impl Store {
     /// The same store, for somebody else who asks for it.
     pub(crate) fn again(&self) -> Self {
         Self { wanted: self.named() }
+    }
+
+    /// Opens it for questions alone, if it is there: nothing is made, locked or brought up to date.
+    pub(crate) fn open_to_read(&self) -> Result<Ledger, Error> {
+        self.read(Ledger::open_reader)
+    }
+
+    /// The same for somebody who looks at runs: the end that a supervisor kept is recorded by whoever sees that it is gone.
+    pub(crate) fn open_to_look(&self) -> Result<Ledger, Error> {
+        self.read(Ledger::open_lazily)
+    }
+
+    fn read(&self, open: fn(&str, &Options) -> Result<Ledger, OpenError>) -> Result<Ledger, Error> {
+        let (place, shown, key_path) = match self.place()? {
+            Place::File(path) if !path.exists() => return Err(outside(Error::NoStore(path))),
+            Place::File(path) => {
+                let shown = path.display().to_string();
+                (path.into_os_string(), shown, None)
+            }
+            Place::Server(url) => {
+                let shown = without_password(&url);
+                (url.into(), shown, Some(own()?.with_file_name(SERVER_KEY)))
+            }
+        };
+        let Some(address) = place.to_str() else {
+            // A path that is no text is opened as the writers open it.
+            return self.open_existing();
+        };
+        let opened = open(address, &Options { key_path, ..Options::default() });
+        let opened = opened.map(tell_doubt).map_err(|source| {
+            let is_none = matches!(source, OpenError::Missing { .. });
+            if is_none { Error::NoStore(shown.into()) } else { Error::Open(shown, source) }
+        });
+        opened.map_err(outside)
     }
 
     /// Opens it, if it is there.

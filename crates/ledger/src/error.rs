@@ -29,6 +29,24 @@ pub enum OpenError {
         /// The newest format this program knows.
         known: i64,
     },
+    /// An older program wrote this store, and whoever only reads does not bring it up to date.
+    #[error("the store at {path} has format {found}, and this program reads format {known}")]
+    Older {
+        /// Where the store is.
+        path: PathBuf,
+        /// Its format.
+        found: i64,
+        /// The format that this program reads.
+        known: i64,
+    },
+    /// Records are in a WAL that cannot be read without writing beside it.
+    #[error("the WAL of the store at {path} holds records, and cannot be read without writing beside it")]
+    WalOutOfReach {
+        /// Where the store is.
+        path: PathBuf,
+        /// What the database said.
+        source: rusqlite::Error,
+    },
     /// The directory of the store cannot be made.
     #[error("failed to make the directory of the store at {path}")]
     Directory {

@@ -86,6 +86,7 @@ impl Ledger {
         keys: &[PublicKey],
         from: &mut dyn BufRead,
     ) -> Result<Imported, ImportError> {
+        self.check_writes()?;
         let mut reading =
             Reading { from, number: 0, signed: Signed::by(keys), groups: Some(Wholeness::of_log()) };
         let mut imported = self.reader().import(&mut reading)?;

@@ -2,10 +2,12 @@
 //!
 //! Invariant: one writer thread a process; it commits everything that is queued in one transaction, so many callers
 //! cost one sync. The queue is bounded: a caller waits instead of filling the memory. Deliberately absent: SQL.
+//!
+//! Long because the handle is one type, and each thing that it is asked for is a short function of it.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -69,6 +71,15 @@ struct Inside {
     health: Arc<WriteHealth>,
     /// What remembers outside of the store how far it was sealed.
     witness: Option<Arc<Witness>>,
+    /// Who writes if it comes to that, for a handle that was opened to read.
+    later: Option<Later>,
+}
+
+/// A writer that is opened with the first command; nothing if it cannot be.
+struct Later {
+    store: String,
+    options: Options,
+    opened: OnceLock<Option<Ledger>>,
 }
 
 impl Ledger {
@@ -95,6 +106,51 @@ impl Ledger {
     /// Opens the store at `path`, making it if it is not there.
     pub fn open(path: &Path, options: Options) -> Result<Self, OpenError> {
         Self::open_place(Place::new(path, options.busy_wait), options)
+    }
+
+    /// Opens a store for questions alone, by its URL or its path. Nothing is made, locked, brought up to date or recorded: a
+    /// store that is a file may lie where nothing can be written, and a role on a server needs no more than SELECT. A
+    /// command is answered with a fault.
+    pub fn open_reader(store: &str, options: &Options) -> Result<Self, OpenError> {
+        Self::read_alone(store, options, None)
+    }
+
+    /// The same for somebody who seldom has to record what is seen: the first command opens the store for writing.
+    pub fn open_lazily(store: &str, options: &Options) -> Result<Self, OpenError> {
+        let writing = Options { create: false, ..options.clone() };
+        let later = Later { store: store.to_owned(), options: writing, opened: OnceLock::new() };
+        Self::read_alone(store, options, Some(later))
+    }
+
+    fn read_alone(store: &str, options: &Options, later: Option<Later>) -> Result<Self, OpenError> {
+        if let Some(scheme) = address::unknown_scheme(store) {
+            return Err(OpenError::Scheme { scheme: scheme.to_owned() });
+        }
+        let (path, reader, second): (PathBuf, Box<dyn Ask>, _) = if address::is_server(store) {
+            let place = postgres::Place::parse(store, options.busy_wait)?;
+            let path = PathBuf::from(place.shown());
+            let reader = postgres::Reader::new(place, options.key_path.clone())?;
+            reader.check_format()?;
+            let second = options.key_path.as_deref().map(|key| witness::path_of(key, path.to_str()));
+            (path, Box::new(reader), second)
+        } else {
+            let place = Place::new(Path::new(store), options.busy_wait).sealed_by(options.key_path.clone());
+            let second = place.second_place();
+            (place.path.clone(), Box::new(Reader::alone(place.existing())?), second)
+        };
+        let failed = |source| OpenError::Seal { path: path.clone(), source: Box::new(source) };
+        let witness =
+            second.map(|second| Witness::open(second, reader.as_ref())).transpose().map_err(failed)?;
+        Ok(Self(Arc::new(Inside {
+            path,
+            queue: None,
+            writer: Mutex::new(None),
+            reader,
+            bell: Arc::default(),
+            health: Arc::default(),
+            witness: witness.map(Arc::new),
+            later,
+        })))
     }
 
     /// Opens the store on a file system that was registered with SQLite under a name.
@@ -149,16 +205,14 @@ impl Ledger {
             bell,
             health,
             witness,
+            later: None,
         })))
     }
 
     /// Queues a command; the ticket is answered when it is durable or refused.
     pub fn submit(&self, request: Request) -> Ticket {
         let (reply, ticket) = slot::pair();
-        if let Some(queue) = &self.0.queue {
-            // If the writer is gone the job comes back and its reply, dropped, says that the ledger is closed.
-            drop(queue.send(Job::new(request, reply)));
-        }
+        self.send(Some(Job::new(request, reply)));
         ticket
     }
 
@@ -171,10 +225,7 @@ impl Ledger {
         // All of them are made before the first is sent, because the writer does not wait for the second.
         let prepared: Vec<(Job, Ticket)> = prepared.collect();
         let send = |(job, ticket)| {
-            if let Some(queue) = &self.0.queue {
-                // As above.
-                drop(queue.send(job));
-            }
+            self.send(Some(job));
             ticket
         };
         prepared.into_iter().map(send).collect()
@@ -183,11 +234,20 @@ impl Ledger {
     /// Queues a group; the ticket is answered when all of it is durable, or none of it will be.
     pub fn submit_group(&self, group: Group) -> GroupTicket {
         let (reply, ticket) = slot::pair();
-        if let (Some(queue), Some(job)) = (&self.0.queue, Job::group(group, reply)) {
-            // If the writer is gone the job comes back and its reply, dropped, says that the ledger is closed.
-            drop(queue.send(job));
-        }
+        self.send(Job::group(group, reply));
         GroupTicket::of(ticket)
+    }
+
+    fn send(&self, job: Option<Job>) {
+        match (&self.0.queue, job) {
+            // If the writer is gone the job comes back and its reply, dropped, says that the ledger is closed.
+            (Some(queue), Some(job)) => drop(queue.send(job)),
+            (None, Some(job)) => match self.0.later.as_ref().and_then(Later::writer) {
+                Some(writer) => writer.send(Some(job)),
+                None => job.reply.answer(Err(Fault::ReadOnly("it was opened for reading".to_owned()).into())),
+            },
+            (_, None) => {}
+        }
     }
 
     /// Records all commands of a group in one transaction, or none of them; returns after the sync.
@@ -338,6 +398,7 @@ impl Ledger {
 
     /// Drops the views and folds them anew from the log.
     pub fn rebuild(&self) -> Result<(), ReadError> {
+        self.check_writes()?;
         let (folds, last) = fold::of_log(self.reader(), u64::MAX)?;
         self.0.reader.rebuild(Share::whole(folds, last))
     }
@@ -365,7 +426,19 @@ impl Ledger {
 
     /// Gives back the space that is not needed.
     pub fn vacuum(&self) -> Result<(), ReadError> {
+        self.check_writes()?;
         self.0.reader.vacuum()
+    }
+
+    /// Was it opened by somebody who writes?
+    pub(crate) fn check_writes(&self) -> Result<(), ReadError> {
+        match self.0.queue {
+            Some(_) => Ok(()),
+            None => Err(ReadError::Unsupported {
+                what: "being written by a process that opened it for reading",
+                instead: "use a command that writes",
+            }),
+        }
     }
 
     pub(crate) fn reader(&self) -> &dyn Ask {
@@ -380,6 +453,13 @@ impl Ledger {
     /// Where the store is: its path, or its URL without the password.
     pub fn path(&self) -> &Path {
         &self.0.path
+    }
+}
+
+impl Later {
+    fn writer(&self) -> Option<&Ledger> {
+        let open = || Ledger::connect(&self.store, self.options.clone()).ok();
+        self.opened.get_or_init(open).as_ref()
     }
 }
 

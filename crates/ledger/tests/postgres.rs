@@ -38,6 +38,26 @@ fn a_server_defends_itself_and_wakes_who_listens() {
     a_store_of_the_format_before_is_brought_up_to_date_with_its_records(&cluster);
     what_it_says_of_itself(&cluster);
     it_may_be_called_on_a_thread_of_another_runtime(&cluster);
+    a_role_that_may_only_select_reads_everything(&cluster);
+}
+
+fn a_role_that_may_only_select_reads_everything(cluster: &Cluster) {
+    let url = cluster.database("looked_at");
+    let ledger = open(&url);
+    for order in whole_run() {
+        ledger.append(request(session(1), 0, order)).unwrap();
+    }
+    cluster.sql(
+        "looked_at",
+        "CREATE ROLE onlooker LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO onlooker",
+    );
+    let url = url.replace("user=postgres", "user=onlooker");
+    assert!(open(&url).append(request(session(2), 0, create("b"))).is_err(), "it may not write");
+    let reader = Ledger::open_reader(&url, &Options::default()).unwrap();
+    assert_eq!(reader.records(after(0)).unwrap(), ledger.records(after(0)).unwrap());
+    assert!(reader.verify().unwrap().ok && reader.info().unwrap().records == 3);
+    ledger.append(request(session(1), 0, observe("beats", 1))).unwrap();
+    assert_eq!(reader.wait_beyond(3, Duration::from_secs(20)).unwrap(), 4);
 }
 
 #[test]

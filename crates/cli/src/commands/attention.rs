@@ -103,7 +103,8 @@ struct UndoArgs {
 impl AttentionArgs {
     /// Lists them, or puts one off.
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
-        let look = self.look.open(store)?;
+        let records = self.act.is_some() || self.notify;
+        let look = if records { self.look.open_to_record(store)? } else { self.look.open(store)? };
         if self.act.is_some() {
             need_person("putting something off", Some(&look.ledger))?;
         }

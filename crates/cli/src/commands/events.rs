@@ -47,7 +47,7 @@ const WAIT: Duration = Duration::from_millis(200);
 impl EventsArgs {
     /// Prints what there is, and what comes if that was asked for.
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
-        let ledger = store.open_existing()?;
+        let ledger = store.open_to_read()?;
         let scope = match &self.id {
             None => Scope::All,
             Some(typed) => Scope::Entity(ids::find(&ledger, typed)?),

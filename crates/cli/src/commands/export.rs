@@ -36,7 +36,7 @@ pub(crate) struct ExportArgs {
 impl ExportArgs {
     /// Writes it.
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
-        let ledger = store.open_existing()?;
+        let ledger = store.open_to_read()?;
         let range = Range {
             after: self.since.unwrap_or(Range::ALL.after),
             until: self.until.unwrap_or(Range::ALL.until),

@@ -98,7 +98,7 @@ impl LogsArgs {
     }
 
     fn print(&self, screen: &Screen, store: &Store, keep: Keep) -> Result<Exit, Error> {
-        let ledger = store.open_existing()?;
+        let ledger = store.open_to_read()?;
         let id = ids::find(&ledger, &self.id)?;
         let dir = directory(&ledger, id)?;
         let log = Log::open(dir).map_err(|_| Error::NoOutput(id))?;

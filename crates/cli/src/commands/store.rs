@@ -62,7 +62,7 @@ enum StoreCommand {
     Accept,
     /// Give back the space that is not needed.
     Vacuum,
-    /// Bring the format up to date; every command that opens the store does the same.
+    /// Bring the format up to date; every command that writes to the store does the same.
     Migrate,
     /// Fold the views anew from the log.
     Rebuild,
@@ -127,7 +127,18 @@ impl StoreArgs {
         {
             return restore_backup(screen, store, file);
         }
-        let ledger = store.open_existing()?;
+        let ledger = match &self.command {
+            StoreCommand::Info { .. } | StoreCommand::Check { .. } | StoreCommand::Root => {
+                store.open_to_read()?
+            }
+            StoreCommand::Backup { .. }
+            | StoreCommand::Accept
+            | StoreCommand::Vacuum
+            | StoreCommand::Migrate
+            | StoreCommand::Rebuild
+            | StoreCommand::Archive(_)
+            | StoreCommand::Restore { .. } => store.open_existing()?,
+        };
         match &self.command {
             StoreCommand::Info { json } => info(screen, &ledger, *json)?,
             StoreCommand::Backup { file } => {

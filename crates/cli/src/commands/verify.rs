@@ -35,7 +35,7 @@ pub(crate) struct VerifyArgs {
 impl VerifyArgs {
     /// Checks it.
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
-        let ledger = store.open_existing()?;
+        let ledger = store.open_to_read()?;
         let root = self.root.as_deref().map(read_root).transpose()?;
         let trust = Trust { keys: self.key.clone(), root };
         let report = ledger.verify_against(&trust).map_err(Error::Ask)?;

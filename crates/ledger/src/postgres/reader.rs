@@ -20,7 +20,7 @@ use super::connect::{Place, Role};
 use super::session::Patience;
 use super::snapshot::Snapshot;
 use super::worker::{Pending, Worker};
-use super::{columns, defence, exchange, listener, maintain, pieces, trouble, views};
+use super::{columns, defence, exchange, listener, maintain, pieces, schema, trouble, views};
 use crate::bell::Bell;
 use crate::checkpoint::{Checkpoint, PublicKey};
 use crate::engine::Ask;
@@ -78,6 +78,21 @@ impl Reader {
             .map_err(|error| fail(std::io::Error::other(error)))?;
         let worker = Worker::new().map_err(fail)?;
         Ok(Self { place: Arc::new(place), pool, worker, key, listening: Once::new() })
+    }
+
+    /// Is there a store that this program can read? It is left as it is.
+    pub(crate) fn check_format(&self) -> Result<(), OpenError> {
+        let place = Arc::clone(&self.place);
+        // A server that is not there is told of at once; it is waited for only once it was reached.
+        let asking = async move { schema::format(&place.connect(Role::Reader).await?).await };
+        let found = self.worker.start(asking).wait().map_err(|source| self.place.server(source))?;
+        let (path, known) = (PathBuf::from(self.place.shown()), schema::FORMAT);
+        match found {
+            0 => Err(OpenError::Missing { path }),
+            found if found < known => Err(OpenError::Older { path, found, known }),
+            found if found > known => Err(OpenError::Newer { path, found, known }),
+            _ => Ok(()),
+        }
     }
 
     /// Asks on a connection of the pool, and again on another one as long as connections are lost.

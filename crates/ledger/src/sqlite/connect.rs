@@ -3,12 +3,12 @@
 //! Invariant: every connection that can write has WAL, `synchronous=FULL` and a bounded wait; a format this program
 //! does not know is refused before anything is touched.
 
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::{edges, seals};
 use crate::checkpoint::Seal;
@@ -133,6 +133,72 @@ impl Place {
         Ok(connection)
     }
 
+    /// Finds out how the store can be read by somebody who may not write, and whether this program can read it.
+    pub(super) fn find_access(&self) -> Result<Access, OpenError> {
+        if rusqlite::version_number() < SQLITE_MIN {
+            return Err(OpenError::OldSqlite { found: rusqlite::version(), needed: "3.51.3" });
+        }
+        if !self.path.exists() {
+            return Err(OpenError::Missing { path: self.path.clone() });
+        }
+        self.refuse_a_wal_of_another_store()?;
+        let found = |access| -> Result<i64, rusqlite::Error> {
+            self.open_to_read(access)?
+                .query_row("SELECT user_version FROM pragma_user_version", [], |row| row.get(0))
+        };
+        let (access, format) = match found(Access::Shared) {
+            Ok(format) => (Access::Shared, format),
+            Err(error) if !is_out_of_reach(&error) => return Err(self.database(error)),
+            // Without its index a WAL cannot be read, and none can be made here.
+            Err(source) if self.wal_bytes() > 0 => {
+                return Err(OpenError::WalOutOfReach { path: self.path.clone(), source });
+            }
+            Err(_) => (Access::AsItLies, found(Access::AsItLies).map_err(|source| self.database(source))?),
+        };
+        let path = self.path.clone();
+        match format {
+            0 => Err(OpenError::Missing { path }),
+            FORMAT => Ok(access),
+            found if found < FORMAT => Err(OpenError::Older { path, found, known: FORMAT }),
+            found => Err(OpenError::Newer { path, found, known: FORMAT }),
+        }
+    }
+
+    /// Opens the store for somebody who only reads.
+    pub(super) fn open_to_read(&self, access: Access) -> Result<Connection, rusqlite::Error> {
+        let mut flags = OpenFlags::default();
+        flags.remove(OpenFlags::SQLITE_OPEN_CREATE);
+        let connection = match access {
+            Access::Shared => Connection::open_with_flags(&self.path, flags)?,
+            Access::AsItLies => {
+                flags.remove(OpenFlags::SQLITE_OPEN_READ_WRITE);
+                flags.insert(OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI);
+                let path = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
+                let bytes = path.as_os_str().as_encoded_bytes();
+                let name = percent_encoding::percent_encode(bytes, IN_A_PATH);
+                Connection::open_with_flags(format!("file://{name}?immutable=1"), flags)?
+            }
+        };
+        connection.busy_timeout(self.busy_wait)?;
+        // What another process left in the WAL is for the next writer to bring into the database.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, self.wal_bytes() > 0)?;
+        connection.pragma_update(None, "query_only", true)?;
+        connection.pragma_update(None, "temp_store", "MEMORY")?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+        Ok(connection)
+    }
+
+    fn wal_bytes(&self) -> u64 {
+        std::fs::metadata(self.beside("-wal")).map_or(0, |file| if file.is_file() { file.len() } else { 0 })
+    }
+
+    /// What tells whether a file that is read as it lies was written meanwhile.
+    pub(super) fn traces(&self) -> Traces {
+        let file = std::fs::metadata(&self.path).ok();
+        (file.map(|file| (file.ino(), file.len(), file.mtime(), file.mtime_nsec())), self.wal_bytes())
+    }
+
     /// Opens a store whose format is known to be right for writing.
     pub(super) fn open_writer(&self) -> Result<Connection, rusqlite::Error> {
         self.connect()
@@ -217,6 +283,30 @@ impl Place {
     pub(crate) fn database(&self, source: rusqlite::Error) -> OpenError {
         OpenError::Database { path: self.path.clone(), source }
     }
+}
+
+/// How somebody reads who may not write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Together with those who write, through the WAL and its index.
+    Shared,
+    /// The database alone, where nothing can be made beside it. Right only while there is no WAL and nobody writes.
+    AsItLies,
+}
+
+/// The number, the size and the time of a database, and the size of its WAL.
+pub(super) type Traces = (Option<(u64, u64, i64, i64)>, u64);
+
+/// What stays as it is in the path of a URI.
+const IN_A_PATH: &percent_encoding::AsciiSet =
+    &percent_encoding::NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// Can nothing be made or written beside the database?
+fn is_out_of_reach(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied)
+    )
 }
 
 /// How every connection works that may write.

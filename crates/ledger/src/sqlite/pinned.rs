@@ -60,6 +60,12 @@ impl Pinned {
         Ok(Self { path: place.path.clone(), files, is_over: AtomicBool::new(false) })
     }
 
+    /// Holds the database alone, for somebody who only reads: the WAL and the index come and go with those who write.
+    pub(super) fn of_database(place: &Place) -> Self {
+        let files = Files { database: Held::of(&place.path).ok(), beside: Vec::new() };
+        Self { path: place.path.clone(), files: RwLock::new(files), is_over: AtomicBool::new(false) }
+    }
+
     /// Are they still the files at the path?
     pub(super) fn check(&self) -> Result<(), Exchanged> {
         self.compare(&self.files.read().unwrap_or_else(PoisonError::into_inner))

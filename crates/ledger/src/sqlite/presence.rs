@@ -88,6 +88,14 @@ impl Place {
         Ok(())
     }
 
+    /// The same for somebody who only reads, and takes no lock.
+    pub(super) fn refuse_a_wal_of_another_store(&self) -> Result<(), OpenError> {
+        match File::open(self.beside(".lock")) {
+            Ok(lock) => self.refuse_a_foreign_wal(&lock),
+            Err(_) => Ok(()),
+        }
+    }
+
     fn replaced(&self, problem: &str) -> OpenError {
         let told = format!("{}: {problem}", self.path.display());
         OpenError::Replaced { path: self.path.clone(), told }

@@ -11,14 +11,14 @@ use callboard_kernel::{EntityId, Moment};
 use callboard_lifecycle::{Kind, Words};
 use rusqlite::{Connection, OptionalExtension};
 
-use super::connect::Place;
+use super::connect::{Access, Place};
 use super::pinned::{Exchanged, Pinned};
 use super::presence::Presence;
 use super::{archive, columns, exchange, maintain, pieces, seals, signers};
 use crate::bell::Bell;
 use crate::checkpoint::{Checkpoint, PublicKey};
 use crate::engine::Ask;
-use crate::error::ReadError;
+use crate::error::{OpenError, ReadError};
 use crate::export::Legacy;
 use crate::import::{ImportError, Imported, Lines};
 use crate::record::{Hash, Record};
@@ -39,21 +39,58 @@ pub(crate) struct Reader {
     place: Place,
     idle: Mutex<Vec<Connection>>,
     pinned: Arc<Pinned>,
+    /// How it is read by a process that does not write; nothing beside the writer of this process.
+    alone: Option<Access>,
     /// The last to go: the store is still open until the connections are closed.
-    _presence: Presence,
+    _presence: Option<Presence>,
 }
 
 impl Reader {
     pub(crate) fn new(place: Place, pinned: Arc<Pinned>, presence: Presence) -> Self {
-        Self { place: place.existing(), idle: Mutex::new(Vec::new()), pinned, _presence: presence }
+        Self {
+            place: place.existing(),
+            idle: Mutex::new(Vec::new()),
+            pinned,
+            alone: None,
+            _presence: Some(presence),
+        }
+    }
+
+    /// Answers questions about a store that this process does not write.
+    pub(crate) fn alone(place: Place) -> Result<Self, OpenError> {
+        let access = place.find_access()?;
+        let pinned = Arc::new(Pinned::of_database(&place));
+        Ok(Self { place, idle: Mutex::new(Vec::new()), pinned, alone: Some(access), _presence: None })
+    }
+
+    fn connect(&self) -> Result<Connection, ReadError> {
+        let connection = match self.alone {
+            Some(access) => self.place.open_to_read(access)?,
+            None => self.place.open_reader()?,
+        };
+        Ok(connection)
+    }
+
+    /// A connection that writes, where this process may.
+    fn writing(&self) -> Result<Connection, ReadError> {
+        match self.alone {
+            None => Ok(self.place.open_writer()?),
+            Some(_) => Err(ReadError::Unsupported {
+                what: "being written by a process that opened it for reading",
+                instead: "use a command that writes",
+            }),
+        }
     }
 
     /// The files must be those that were opened, before a question and after it.
     fn check(&self, connection: Option<&Connection>) -> Result<(), ReadError> {
         self.pinned.check().map_err(|exchanged| {
             let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-            idle.drain(..).for_each(|connection| exchanged.let_go(&connection));
-            connection.into_iter().for_each(|connection| exchanged.let_go(connection));
+            let idle = idle.drain(..);
+            if self.alone.is_none() {
+                idle.for_each(|connection| exchanged.let_go(&connection));
+                connection.into_iter().for_each(|connection| exchanged.let_go(connection));
+            }
             ReadError::from(exchanged)
         })
     }
@@ -75,17 +112,28 @@ impl Reader {
     /// Runs `ask` on a connection that sees the store as it is at each statement.
     fn lend<T>(&self, ask: impl FnOnce(&Connection) -> Result<T, ReadError>) -> Result<T, ReadError> {
         self.check(None)?;
+        let traces = (self.alone == Some(Access::AsItLies)).then(|| self.place.traces());
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let connection = match idle {
             Some(connection) => connection,
             None => {
-                let connection = self.place.open_reader()?;
+                let connection = self.connect()?;
                 connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
                 connection
             }
         };
         let answer = ask(&connection)?;
         self.check(Some(&connection))?;
+        if let Some(traces) = traces {
+            // Its pages are kept without a look at the file, so the connection is of no use for another question.
+            if traces != self.place.traces() || traces.1 > 0 {
+                return Err(ReadError::Replaced(format!(
+                    "{} was written while it was read without its WAL",
+                    self.place.path.display()
+                )));
+            }
+            return Ok(answer);
+        }
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < IDLE_MAX {
             idle.push(connection);
@@ -107,6 +155,16 @@ impl Ask for Reader {
 
     /// A commit of any connection changes the version of the data, and looking at that is cheap.
     fn wait_beyond(&self, seq: u64, until: Instant, bell: &Arc<Bell>) -> Result<u64, ReadError> {
+        if self.alone == Some(Access::AsItLies) {
+            // A connection that reads the file as it lies does not see it change.
+            loop {
+                let end = self.head()?;
+                if end > seq || Instant::now() >= until {
+                    return Ok(end);
+                }
+                bell.wait(bell.count(), until.min(Instant::now() + LOOK));
+            }
+        }
         let version = |connection: &Connection| -> Result<i64, rusqlite::Error> {
             connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))
         };
@@ -260,11 +318,11 @@ impl Ask for Reader {
     }
 
     fn take_out(&self, segment: &Segment) -> Result<u64, ReadError> {
-        archive::take_out(&mut self.place.open_writer()?, segment)
+        archive::take_out(&mut self.writing()?, segment)
     }
 
     fn relocate(&self, digest: Hash, path: &Path) -> Result<(), ReadError> {
-        archive::relocate(&self.place.open_writer()?, digest, path)
+        archive::relocate(&self.writing()?, digest, path)
     }
 
     fn each_record(&self, after: u64, last: u64, each: EachRecord<'_>) -> Result<(), ReadError> {
@@ -280,7 +338,7 @@ impl Ask for Reader {
     }
 
     fn rebuild(&self, folded: Share) -> Result<(), ReadError> {
-        maintain::rebuild(&mut self.place.open_writer()?, folded)
+        maintain::rebuild(&mut self.writing()?, folded)
     }
 
     fn info(&self) -> Result<Info, ReadError> {
@@ -288,26 +346,26 @@ impl Ask for Reader {
     }
 
     fn backup(&self, to: &Path) -> Result<(), ReadError> {
-        maintain::backup(&self.place.open_reader()?, to)
+        maintain::backup(&self.connect()?, to)
     }
 
     fn integrity(&self) -> Result<Option<String>, ReadError> {
-        maintain::integrity(&self.place.open_reader()?)
+        maintain::integrity(&self.connect()?)
     }
 
     fn probe(&self) -> Result<(), ReadError> {
         self.check(None)?;
-        maintain::probe(&mut self.place.open_writer()?)
+        maintain::probe(&mut self.writing()?)
     }
 
     fn vacuum(&self) -> Result<(), ReadError> {
-        exchange::vacuum(&self.place.open_writer()?)
+        exchange::vacuum(&self.writing()?)
     }
 
     fn import(&self, lines: &mut Lines<'_>) -> Result<Imported, ImportError> {
         let key = |error| ReadError::File(std::io::Error::other(error));
+        let mut connection = self.writing()?;
         let seal = self.place.seal().map_err(key)?;
-        let mut connection = self.place.open_writer().map_err(ReadError::from)?;
         exchange::import(&mut connection, &seal, lines)
     }
 

@@ -11,6 +11,7 @@ mod exchange;
 mod groups;
 mod past;
 mod proof;
+mod readers;
 #[path = "../common/requests.rs"]
 mod requests;
 mod rivals;
@@ -100,6 +101,10 @@ on_both_engines! {
         a_write_that_a_trigger_swallows_is_not_acknowledged,
         a_guard_of_the_log_is_asked_again_and_another_is_the_word_of_its_writer,
         a_record_of_a_release_without_guards_is_taken_and_counted;
+    readers:
+        a_reader_sees_what_is_recorded_and_records_nothing,
+        a_reader_makes_no_store,
+        a_reader_tells_of_a_store_that_is_not_as_it_was_sealed;
     exchange:
         what_was_exported_is_the_same_on_either_engine,
         a_changed_line_is_named_and_nothing_is_taken,

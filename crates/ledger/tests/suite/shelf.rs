@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
-use callboard_ledger::{Ledger, Options};
+use callboard_ledger::{Ledger, OpenError, Options};
 use rusqlite::Connection;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -53,6 +53,18 @@ impl Shelf {
     pub(crate) fn open_with(&self, name: &str, options: Options) -> Ledger {
         let key_path = Some(self.directory.path().join(format!("{name}.key")));
         Ledger::connect(&self.place(name), Options { key_path, ..options }).unwrap()
+    }
+
+    /// Opens a store for questions alone, if it can be.
+    pub(crate) fn read(&self, name: &str) -> Result<Ledger, OpenError> {
+        let key_path = Some(self.directory.path().join(format!("{name}.key")));
+        Ledger::open_reader(&self.place(name), &Options { key_path, ..Options::default() })
+    }
+
+    /// Opens a store for questions, and for a command only if there is one.
+    pub(crate) fn look(&self, name: &str) -> Ledger {
+        let key_path = Some(self.directory.path().join(format!("{name}.key")));
+        Ledger::open_lazily(&self.place(name), &Options { key_path, ..Options::default() }).unwrap()
     }
 
     /// Holds the store as another writer would.
