@@ -17,7 +17,7 @@ use std::path::Path;
 use std::process::{ExitCode, Output};
 
 use anyhow::{Context, Result, ensure};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::board::{self, Board, PATIENCE, TOKEN, holders, until};
 use crate::driver::{Plan, Tally, Torture};
@@ -147,7 +147,10 @@ fn records(board: &Board, own: &str, other: &str, is_grouped: bool, tally: &mut 
         let record: Value = serde_json::from_str(&line)?;
         let (id, by) = (&record["entity"]["id"], record["actor"]["type"].as_str().unwrap_or_default());
         let moved = record["from"] != record["to"];
-        tally.check(by != "operator", || format!("something is recorded as a person's: {line}"));
+        // A person made the token that it has, before it began.
+        let is_token = record["data"]["grant"]["act"] == "created"
+            && record["data"].as_object().map(Map::len) == Some(1);
+        tally.check(by != "operator" || is_token, || format!("something is recorded as a person's: {line}"));
         tally.check(by != "agent" || (*id == own && !moved), || format!("an agent recorded {line}"));
         // Without a control group, whoever carries the marker of a run is of the run.
         let is_claimed = !is_grouped && line.contains("forged too");

@@ -324,7 +324,9 @@ impl Play<'_> {
         match whom {
             Whom::Supervisor => {
                 let all = self.place.board.supervisors(&self.token);
-                let run = all.iter().find(|holder| holder.words.contains(" run "));
+                // In the foreground or in the background.
+                let is_supervisor = |words: &str| words.contains(" run ") || words.contains(" shim ");
+                let run = all.iter().find(|holder| is_supervisor(&holder.words));
                 let pid = run.with_context(|| format!("no supervisor among {all:?}"))?.pid;
                 self.supervisor.set(Some(pid));
                 Ok(pid)
