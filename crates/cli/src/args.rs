@@ -3,6 +3,7 @@
 //! Invariant: a verb is declared once, in the file of its command. Deliberately absent: what the verbs do.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -55,6 +56,9 @@ pub(crate) struct Cli {
     /// Where the store is; CALLBOARD_STORE unless given, and a file in your state directory if that is not set.
     #[arg(long, global = true, value_name = "PATH", help_heading = GLOBAL)]
     store: Option<OsString>,
+    /// Where the key lies that seals the store; CALLBOARD_KEY unless given, and beside a store that is a file if that is not set.
+    #[arg(long, global = true, value_name = "PATH", help_heading = GLOBAL)]
+    key_file: Option<PathBuf>,
     #[command(subcommand)]
     command: Command,
 }
@@ -110,7 +114,7 @@ impl Cli {
         if matches!(self.command, Command::Shim(_)) {
             private::take_in().map_err(Error::Shim)?;
         }
-        let store = Store::new(self.store.as_ref());
+        let store = Store::new(self.store.as_ref(), self.key_file.as_deref());
         match &self.command {
             Command::Run(args) => args.run(&screen, &store),
             Command::Ps(args) => args.run(&screen, &store),

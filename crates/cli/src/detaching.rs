@@ -15,7 +15,7 @@ use callboard_supervisor::process::{MARKER_VARIABLE, markers_around};
 use crate::error::{Error, Exit};
 use crate::private::{self, Variables};
 use crate::recipe::Recipe;
-use crate::store::Store;
+use crate::store::{KEY_VARIABLE, Store};
 
 /// Did the run begin?
 pub(crate) enum Started {
@@ -69,7 +69,9 @@ fn command(store: &Store, markers: &str) -> Result<Prepared, Error> {
     }
     command.arg("shim").arg(markers).env(MARKER_VARIABLE, markers).stdout(Stdio::piped());
     private::withhold(&mut command);
-    Ok(Prepared { command, told: private::of_this_process(named) })
+    let mut told = private::of_this_process(named);
+    told.extend(store.given_key().map(|key| (KEY_VARIABLE.into(), key.into_os_string())));
+    Ok(Prepared { command, told })
 }
 
 /// Starts the shim with this environment for a program that stays, which gets to know what the shim complains about and has

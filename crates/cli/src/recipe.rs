@@ -23,7 +23,7 @@ use crate::error::Error;
 use crate::ids;
 use crate::private::{self, STORE, Variables};
 use crate::sandboxing::{self, Wanted};
-use crate::store::Store;
+use crate::store::{KEY_VARIABLE, Store};
 
 /// What is run, and how whoever asked wants to hear of it.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -274,6 +274,8 @@ fn agreement(request: &RunRequest, id: EntityId) -> Result<Agreement, Error> {
 /// for by name.
 fn environment(request: &RunRequest, store: &Store) -> Result<Variables, Error> {
     let mut all: Variables = store.for_agents().map(|store| (STORE.into(), store)).into_iter().collect();
+    // Whoever writes the store from inside without a sandbox seals with the same key.
+    all.extend(store.given_key().map(|key| (KEY_VARIABLE.into(), key.into())));
     for (name, value) in &request.env {
         let value = value.as_ref().map(OsString::from).or_else(|| private::variable(name));
         let value = value.ok_or_else(|| Error::CommandLine {

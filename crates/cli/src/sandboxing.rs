@@ -249,7 +249,18 @@ pub(crate) fn sandbox(
         Network::Open | Network::Ports(_) => {}
     }
     made.missing = wanted.missing;
-    made.hidden.push(store.state_dir()?);
+    let state = store.state_dir()?;
+    let key = store.key()?;
+    // With the key somebody could seal another history; what is remembered beside it tells of that.
+    if let Some(place) = key.parent().filter(|place| !place.starts_with(&state)) {
+        let is_of_key = |path: &PathBuf| {
+            let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+            name(path).zip(name(&key)).is_some_and(|(found, key)| found.starts_with(&key))
+        };
+        let entries = std::fs::read_dir(place).into_iter().flatten().flatten();
+        made.hidden.extend(entries.map(|entry| entry.path()).filter(is_of_key));
+    }
+    made.hidden.push(state);
     made.hidden.extend(config::file().as_deref().and_then(Path::parent).map(Path::to_owned));
     Ok(made)
 }

@@ -16,12 +16,16 @@ use crate::advice;
 use crate::error::Error;
 use crate::private::{self, STORE as VARIABLE};
 
+/// The variable that names the key.
+pub(crate) const KEY_VARIABLE: &str = "CALLBOARD_KEY";
 /// The file of the key for stores on servers.
 const SERVER_KEY: &str = "server.key";
 
 /// The store that was asked for, not opened yet.
 pub(crate) struct Store {
     wanted: Option<OsString>,
+    /// Where its key lies, if that was said.
+    key: Option<PathBuf>,
 }
 
 /// Where a store is.
@@ -31,10 +35,11 @@ enum Place {
 }
 
 impl Store {
-    /// The store of the option, or else of the environment, or else the user's own.
-    pub(crate) fn new(option: Option<&OsString>) -> Self {
-        let set = || private::variable(VARIABLE).filter(|value| !value.is_empty());
-        Self { wanted: option.cloned().or_else(set) }
+    /// The store of the option, or else of the environment, or else the user's own; the same for its key.
+    pub(crate) fn new(option: Option<&OsString>, key: Option<&Path>) -> Self {
+        let set = |name| private::variable(name).filter(|value| !value.is_empty());
+        let key = key.map(Path::to_owned).or_else(|| set(KEY_VARIABLE).map(PathBuf::from));
+        Self { wanted: option.cloned().or_else(|| set(VARIABLE)), key }
     }
 
     /// Opens it, making it if it is not there.
@@ -45,8 +50,8 @@ impl Store {
 
     fn attempt(&self) -> Result<Ledger, Error> {
         match self.place()? {
-            Place::File(path) => open_file(&path),
-            Place::Server(url) => open_server(&url),
+            Place::File(path) => self.open_file(&path),
+            Place::Server(url) => self.open_server(&url),
         }
     }
 
@@ -62,10 +67,12 @@ impl Store {
     }
 
     fn open_with(&self, options: Options) -> Result<Ledger, OpenError> {
+        let given = self.given_key();
         match self.place() {
-            Ok(Place::File(path)) => Ledger::open(&path, options),
+            Ok(Place::File(path)) => Ledger::open(&path, Options { key_path: given, ..options }),
             Ok(Place::Server(url)) => {
-                Ledger::connect(&url, Options { key_path: server_key().ok(), ..options })
+                let key_path = given.or_else(|| server_key().ok());
+                Ledger::connect(&url, Options { key_path, ..options })
             }
             Err(error) => Err(OpenError::Url { source: error.to_string().into() }),
         }
@@ -92,8 +99,16 @@ impl Store {
         })
     }
 
+    /// Where its key lies, if that was said: by the option or the environment.
+    pub(crate) fn given_key(&self) -> Option<PathBuf> {
+        self.key.as_ref().map(|key| std::path::absolute(key).unwrap_or_else(|_| key.clone()))
+    }
+
     /// Where the key lies that signs its checkpoints.
     pub(crate) fn key(&self) -> Result<PathBuf, Error> {
+        if let Some(key) = self.given_key() {
+            return Ok(key);
+        }
         match self.place()? {
             Place::Server(_) => Ok(own()?.with_file_name(SERVER_KEY)),
             Place::File(path) => {
@@ -129,7 +144,7 @@ impl Store {
 
     /// The same store, for somebody else who asks for it.
     pub(crate) fn again(&self) -> Self {
-        Self { wanted: self.named() }
+        Self { wanted: self.named(), key: self.key.clone() }
     }
 
     /// Opens it for questions alone, if it is there: nothing is made, locked or brought up to date.
@@ -143,15 +158,17 @@ impl Store {
     }
 
     fn read(&self, open: fn(&str, &Options) -> Result<Ledger, OpenError>) -> Result<Ledger, Error> {
+        let given = self.given_key();
         let (place, shown, key_path) = match self.place()? {
             Place::File(path) if !path.exists() => return Err(outside(Error::NoStore(path))),
             Place::File(path) => {
                 let shown = path.display().to_string();
-                (path.into_os_string(), shown, None)
+                (path.into_os_string(), shown, given)
             }
             Place::Server(url) => {
                 let shown = without_password(&url);
-                (url.into(), shown, Some(own()?.with_file_name(SERVER_KEY)))
+                let key = given.map_or_else(|| own().map(|own| own.with_file_name(SERVER_KEY)), Ok)?;
+                (url.into(), shown, Some(key))
             }
         };
         let Some(address) = place.to_str() else {
@@ -173,10 +190,24 @@ impl Store {
                 if !path.exists() {
                     return Err(outside(Error::NoStore(path)));
                 }
-                open_file(&path).map_err(outside)
+                self.open_file(&path).map_err(outside)
             }
-            Place::Server(url) => open_server(&url).map_err(outside),
+            Place::Server(url) => self.open_server(&url).map_err(outside),
         }
+    }
+
+    fn open_file(&self, path: &Path) -> Result<Ledger, Error> {
+        Ledger::open(path, Options { key_path: self.given_key(), ..Options::default() })
+            .map(tell_doubt)
+            .map_err(|source| Error::Open(path.display().to_string(), source))
+    }
+
+    /// The key that signs checkpoints lies with the user, not with the server: whoever holds the database could sign too.
+    fn open_server(&self, url: &str) -> Result<Ledger, Error> {
+        let key = self.given_key().map_or_else(server_key, Ok)?;
+        Ledger::connect(url, Options { key_path: Some(key), ..Options::default() })
+            .map(tell_doubt)
+            .map_err(|source| Error::Open(without_password(url), source))
     }
 
     /// Makes the user's own directory, for nobody else to look into. If it cannot be made, opening the store says so.
@@ -230,12 +261,6 @@ fn own() -> Result<PathBuf, Error> {
     Ok(state.join("callboard/callboard.db"))
 }
 
-fn open_file(path: &Path) -> Result<Ledger, Error> {
-    Ledger::open(path, Options::default())
-        .map(tell_doubt)
-        .map_err(|source| Error::Open(path.display().to_string(), source))
-}
-
 /// Says whenever a store is opened that it is not the one that was sealed; what was asked for goes on.
 fn tell_doubt(ledger: Ledger) -> Ledger {
     if let Some(doubt) = ledger.doubt() {
@@ -243,13 +268,6 @@ fn tell_doubt(ledger: Ledger) -> Ledger {
         drop(writeln!(anstream::stderr(), "{text}"));
     }
     ledger
-}
-
-/// The key that signs checkpoints lies with the user, not with the server: whoever holds the database could sign too.
-fn open_server(url: &str) -> Result<Ledger, Error> {
-    Ledger::connect(url, Options { key_path: Some(server_key()?), ..Options::default() })
-        .map(tell_doubt)
-        .map_err(|source| Error::Open(without_password(url), source))
 }
 
 fn server_key() -> Result<PathBuf, Error> {

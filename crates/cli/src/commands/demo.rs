@@ -39,7 +39,7 @@ impl DemoArgs {
     pub(crate) fn run(&self, screen: &Screen) -> Result<Exit, Error> {
         let stage = Stage::build().map_err(|source| Error::File(std::env::temp_dir(), source))?;
         let path = stage.store().into_os_string();
-        let store = Store::new(Some(&path));
+        let store = Store::new(Some(&path), None);
         let ledger = store.open()?;
         let runner: Arc<dyn Runner> = Arc::new(Background::new(store.again(), Vec::new()));
         let server = Server::bind(Config {

@@ -175,9 +175,10 @@ fn key(store: &Store) -> Option<Check> {
         ));
     };
     let mode = found.permissions().mode() & 0o777;
-    let told = format!("{} has mode {mode:03o}", path.display());
+    let place = if store.given_key().is_some() { "as you said" } else { "the usual place" };
+    let told = format!("{} has mode {mode:03o} ({place})", path.display());
     Some(match mode & 0o077 {
-        0 => Check::ok("key", told),
+        0 => Check::ok("key", format!("{told}; a run without --sandbox can read it, one with it cannot")),
         _ => {
             Check::broken("key", told, format!("others can sign in your name: chmod 600 {}", path.display()))
         }

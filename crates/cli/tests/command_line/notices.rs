@@ -249,3 +249,29 @@ fn a_test_message_can_be_sent() {
     assert_eq!(failed.code, Some(1));
     assert!(failed.stdout.contains("answered 404") && !failed.stdout.contains("hunter"), "{}", failed.stdout);
 }
+
+#[test]
+fn the_root_of_the_store_is_sent_once_a_day_and_that_is_recorded() {
+    let shelf = Shelf::empty();
+    let receiver = Receiver::start(&OK);
+    let config = shelf.file("config/callboard");
+    std::fs::create_dir_all(&config).unwrap();
+    std::fs::write(config.join("config.toml"), "[notify]\ndaily_root = true\n").unwrap();
+    let run = || {
+        let mut command = command(&shelf, &receiver, &["run", "--quiet", "--", "true"]);
+        finish(command.env("XDG_CONFIG_HOME", shelf.file("config"))).well()
+    };
+    run();
+    let call = receiver.call();
+    let event = call.json();
+    assert_eq!(event["type"], "dev.callboard.root.v1", "{event}");
+    let root = shelf.file("root.json");
+    std::fs::write(&root, event["data"].to_string()).unwrap();
+    shelf.well(&["verify", "--root", crate::shelf::text(&root)]);
+    run();
+    assert!(receiver.is_quiet(), "a second one on the same day");
+    let sent = shelf.json(&["ps", "claim", "--json"]);
+    let sent = shelf.json(&["inspect", sent["items"][0]["id"].as_str().unwrap(), "--json"]);
+    assert_eq!(sent["facts"]["root_sent"]["state"], "sent", "{sent}");
+    assert_eq!(sent["facts"]["root_sent"]["seq"], event["data"]["seq"], "{sent}");
+}

@@ -303,3 +303,25 @@ fn a_store_that_was_rolled_back_is_told_of_by_every_command_until_it_is_accepted
     assert_eq!(shelf.run(&["ps"]).stderr, "");
     assert_eq!(shelf.json(&["verify", "--json"])["ok"], true);
 }
+
+/// A key that lies elsewhere seals the store for every way of naming it, and is hidden from a run in a sandbox.
+#[test]
+fn a_key_that_lies_elsewhere_seals_a_store_that_is_a_file() {
+    let shelf = Shelf::empty();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let key = elsewhere.path().join("seal.key");
+    let beside = shelf.file("store.db.key");
+    let given = ["--key-file", key.to_str().unwrap()];
+    shelf.well(&[&given[..], &["create", "schedule", "--title", "one"]].concat());
+    assert!(key.exists() && !beside.exists(), "the key was made where it was asked for");
+    // The supervisor in the background is told of it, and so is who reads the environment.
+    let id = shelf.well(&[&given[..], &["run", "--detach", "--", "true"]].concat());
+    shelf.well(&[&given[..], &["wait", id.trim()]].concat());
+    crate::driver::finish(shelf.command(&["create", "schedule"]).env("CALLBOARD_KEY", &key)).well();
+    assert!(!beside.exists(), "nobody has made another one");
+    let report = shelf.json(&[&given[..], &["verify", "--json"]].concat());
+    assert_eq!(report["sealed"].as_array().map(Vec::len), Some(1), "{report}");
+    assert_eq!(report["unsealed"], 0, "{report}");
+    let doctor = shelf.run(&[&given[..], &["doctor"]].concat()).stdout;
+    assert!(doctor.contains(key.to_str().unwrap()) && doctor.contains("can read it"), "{doctor}");
+}

@@ -11,6 +11,8 @@ use crate::view::View;
 
 /// What a condition that needs somebody is called.
 pub(super) const ATTENTION: &str = "dev.callboard.attention.v1";
+/// What the root of a store is called.
+pub(super) const ROOT: &str = "dev.callboard.root.v1";
 /// What a message is called that only shows that messages arrive.
 pub(super) const TEST: &str = "dev.callboard.test.v1";
 

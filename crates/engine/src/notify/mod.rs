@@ -5,6 +5,7 @@
 //! somebody, which `attention` lists.
 
 mod address;
+mod daily_root;
 mod desktop;
 mod event;
 mod http;

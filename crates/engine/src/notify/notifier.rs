@@ -54,6 +54,9 @@ pub enum TellError {
     /// The store could not be written.
     #[error("the store cannot be written")]
     Write(#[source] Fault),
+    /// The kernel did not take the record of it.
+    #[error("it cannot be recorded: {0}")]
+    Refused(String),
     /// What was to be sent could not be written down.
     #[error("the message cannot be written")]
     Message(#[from] serde_json::Error),
@@ -148,7 +151,7 @@ impl Notifier<'_> {
     }
 
     /// Who sends: one process on one host.
-    fn by(&self) -> String {
+    pub(super) fn by(&self) -> String {
         format!("notifier@{}/{}", self.table.here().host, std::process::id())
     }
 }

@@ -22,6 +22,8 @@ pub struct Settings {
     pub webhook: Option<Webhook>,
     /// Nothing less severe is told.
     pub min_severity: Severity,
+    /// The root of the store is sent by the webhook once a day.
+    pub daily_root: bool,
 }
 
 /// An address that is called, and the secret that signs the calls.
@@ -83,6 +85,7 @@ struct Section {
     webhook_secret: Option<Spanned<toml::Value>>,
     webhook_allow: Option<Spanned<toml::Value>>,
     min_severity: Option<Spanned<toml::Value>>,
+    daily_root: Option<Spanned<toml::Value>>,
 }
 
 const SWITCH: &str = "CALLBOARD_NOTIFY";
@@ -97,7 +100,7 @@ impl Settings {
     /// Nothing is sent.
     #[must_use]
     pub const fn off() -> Self {
-        Self { desktop: false, webhook: None, min_severity: Severity::Warning }
+        Self { desktop: false, webhook: None, min_severity: Severity::Warning, daily_root: false }
     }
 
     /// Is there nothing to send to?
@@ -140,7 +143,8 @@ impl Reading<'_> {
         let file: File = toml::from_str(self.text).map_err(|error| {
             self.at(error.span().map_or(0, |span| span.start), error.message().to_owned())
         })?;
-        let Section { desktop, webhook, webhook_secret, webhook_allow, min_severity } = file.notify;
+        let Section { desktop, webhook, webhook_secret, webhook_allow, min_severity, daily_root } =
+            file.notify;
         let place = webhook.as_ref().map(|value| value.span().start);
         let of_file = webhook.map(|value| self.text_of(&value, Address::parse)).transpose()?;
         let secret_of_file = webhook_secret.map(|value| self.text_of(&value, Secret::parse)).transpose()?;
@@ -157,18 +161,23 @@ impl Reading<'_> {
             (Some(_), _, None) => return Err(SettingsError::Variable { name: URL, problem: NO_SECRET }),
             (None, Some(_), None) => return Err(self.at(place.unwrap_or(0), NO_SECRET.to_owned())),
         };
-        let desktop = match desktop {
-            None => false,
-            Some(value) => value
-                .get_ref()
-                .as_bool()
-                .ok_or_else(|| self.at(value.span().start, "desktop is true or false".to_owned()))?,
-        };
+        let desktop = self.switch("desktop", desktop.as_ref())?;
+        let place = daily_root.as_ref().map(|value| value.span().start);
+        let daily_root = self.switch("daily_root", daily_root.as_ref())?;
+        if daily_root && webhook.is_none() {
+            return Err(self.at(place.unwrap_or(0), "daily_root needs a webhook to send it to".to_owned()));
+        }
         let min_severity = match min_severity {
             None => Severity::Warning,
             Some(value) => self.text_of(&value, severity)?,
         };
-        Ok(Settings { desktop, webhook, min_severity })
+        Ok(Settings { desktop, webhook, min_severity, daily_root })
+    }
+
+    fn switch(&self, name: &str, value: Option<&Spanned<toml::Value>>) -> Result<bool, SettingsError> {
+        let Some(value) = value else { return Ok(false) };
+        let read = value.get_ref().as_bool();
+        read.ok_or_else(|| self.at(value.span().start, format!("{name} is true or false")))
     }
 
     /// The hosts that may be on this machine or in a network that is not public.
