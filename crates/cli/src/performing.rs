@@ -28,7 +28,8 @@ pub(crate) fn start(recipe: &Recipe, screen: &Screen, store: &Store) -> Result<E
     let around = own_run();
     let markers = detaching::markers_of(id, around.as_deref());
     let mut recipe = recipe.clone();
-    recipe.request.parent = recipe.request.parent.or_else(|| around.clone());
+    // An agent cannot put its run below another one.
+    recipe.request.parent = around.clone().or(recipe.request.parent);
     match detaching::start(store, &markers, &recipe)? {
         detaching::Started::Yes => {
             screen.data_line(&id.to_string())?;
@@ -83,6 +84,7 @@ fn supervise(
     id: EntityId,
     supervision: Supervision,
 ) -> Result<(Ended, bool), Error> {
+    let recipe = &recipe.with_contract()?;
     let dir = store.runs()?.join(id.to_string());
     // Who makes it is said in it first, so that it is known whose it was if this process dies before its first record.
     sign(&dir).map_err(|source| Error::File(dir.clone(), source))?;

@@ -41,6 +41,10 @@ pub(crate) struct Recipe {
     /// Descriptors that it gets.
     #[serde(default)]
     pub(crate) pass_fd: Vec<u16>,
+    /// What the file of its contract said when it was first run. A retry reads this and not the file, which the run can
+    /// write.
+    #[serde(default)]
+    pub(crate) contract_text: Option<String>,
     /// The run it repeats.
     #[serde(default)]
     pub(crate) retry_of: Option<String>,
@@ -75,9 +79,25 @@ impl Recipe {
             quiet: false,
             report: None,
             pass_fd: Vec::new(),
+            contract_text: None,
             retry_of: None,
             cause: None,
         }
+    }
+
+    /// The same with the text of its contract, if that is in a file that was not read yet.
+    pub(crate) fn with_contract(&self) -> Result<Self, Error> {
+        let Some(ContractSource::File(path)) = &self.request.contract else { return Ok(self.clone()) };
+        if self.contract_text.is_some() {
+            return Ok(self.clone());
+        }
+        let path = path.as_path();
+        let fail = |source| Error::Input(path.to_owned(), source);
+        // A link is followed: whoever names the file may have put it there.
+        let real = self.request.cwd.as_path().join(path).canonicalize().map_err(fail)?;
+        let bytes = private::read_plain(&real, CONTRACT_BYTES_MAX).map_err(fail)?;
+        let text = String::from_utf8(bytes).map_err(|_| fail(std::io::Error::other("it is no UTF-8")))?;
+        Ok(Self { contract_text: Some(text), ..self.clone() })
     }
 
     /// Keeps it for whoever wants to run it again. Gives the hash of what is kept, which is recorded: the run itself can
@@ -124,11 +144,11 @@ impl Recipe {
             program,
             title: request.title.clone(),
             labels: request.labels.clone().into_iter().collect(),
-            parent: given(&request.parent)?.or_else(around),
+            parent: around().map_or_else(|| given(&request.parent), |own| Ok(Some(own)))?,
             retry_of: given(&self.retry_of)?,
             timers: timers(request)?,
             limits: limits(request)?,
-            agreement: agreement(request, id)?,
+            agreement: agreement(request, self.contract_text.as_deref(), id)?,
             audience: if is_foreground { Audience::Foreground } else { Audience::Nobody },
             stdin: if is_foreground { Stdin::Inherit } else { Stdin::Null },
             descriptors: self.descriptors(supervision)?,
@@ -163,6 +183,8 @@ impl Recipe {
     }
 }
 
+/// The most that the file of a contract is read for; a contract itself may have less.
+const CONTRACT_BYTES_MAX: u64 = 4 << 20;
 /// How much of the output of a run is kept.
 pub(crate) const KEEP_BYTES: u64 = 64 << 20;
 /// How long a run may take to go.
@@ -249,15 +271,12 @@ fn sandbox(
 }
 
 /// What is promised, fixed before anything is started.
-fn agreement(request: &RunRequest, id: EntityId) -> Result<Agreement, Error> {
+fn agreement(request: &RunRequest, text: Option<&str>, id: EntityId) -> Result<Agreement, Error> {
     let cwd = request.cwd.as_path();
     let of_file = match &request.contract {
         None => Contract::default(),
         Some(ContractSource::File(path)) => {
-            let path = path.as_path();
-            let text = std::fs::read_to_string(cwd.join(path))
-                .map_err(|source| Error::Input(path.to_owned(), source))?;
-            Contract::parse(&text, path.to_str()).map_err(Error::Contract)?
+            Contract::parse(text.unwrap_or_default(), path.as_path().to_str()).map_err(Error::Contract)?
         }
         Some(ContractSource::Inline(document)) => {
             let text = serde_json::json!(document).to_string();

@@ -250,16 +250,10 @@ pub(crate) fn sandbox(
     }
     made.missing = wanted.missing;
     let state = store.state_dir()?;
+    // With the key somebody could seal another history; what is remembered beside it tells of that. Its directory is hidden as a
+    // whole: the mount over a single file would go when the file is replaced.
     let key = store.key()?;
-    // With the key somebody could seal another history; what is remembered beside it tells of that.
-    if let Some(place) = key.parent().filter(|place| !place.starts_with(&state)) {
-        let is_of_key = |path: &PathBuf| {
-            let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
-            name(path).zip(name(&key)).is_some_and(|(found, key)| found.starts_with(&key))
-        };
-        let entries = std::fs::read_dir(place).into_iter().flatten().flatten();
-        made.hidden.extend(entries.map(|entry| entry.path()).filter(is_of_key));
-    }
+    made.hidden.extend(key.parent().filter(|place| !place.starts_with(&state)).map(Path::to_owned));
     made.hidden.push(state);
     made.hidden.extend(config::file().as_deref().and_then(Path::parent).map(Path::to_owned));
     Ok(made)

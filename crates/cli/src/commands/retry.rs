@@ -13,6 +13,7 @@ use clap::Args;
 use crate::error::{Error, Exit};
 use crate::ids;
 use crate::performing;
+use crate::private::read_plain;
 use crate::recipe::Recipe;
 use crate::screen::Screen;
 use crate::store::Store;
@@ -39,6 +40,9 @@ impl RetryArgs {
     }
 }
 
+/// More than a command line and its options can hold.
+const RECIPE_BYTES_MAX: u64 = 64 << 20;
+
 /// What was run under an id.
 pub(crate) fn kept(store: &Store, typed: &str) -> Result<(EntityId, Recipe), Error> {
     let ledger = store.open_existing()?;
@@ -48,7 +52,7 @@ pub(crate) fn kept(store: &Store, typed: &str) -> Result<(EntityId, Recipe), Err
         Some(Value::Text(text)) => PathBuf::from(text),
         Some(_) | None => return Err(Error::NoWords(id)),
     };
-    let kept = std::fs::read(dir.join(RECIPE)).map_err(|_| Error::NoWords(id))?;
+    let kept = read_plain(&dir.join(RECIPE), RECIPE_BYTES_MAX).map_err(|_| Error::NoWords(id))?;
     let recorded = match stored.entity.facts.get("words_hash") {
         Some(Value::Text(hash)) => hash.as_str(),
         Some(_) | None => return Err(Error::ChangedWords(id, "no hash of them was recorded")),

@@ -34,7 +34,7 @@ pub(crate) struct RunArgs {
     /// Something to sort it by. May be given several times.
     #[arg(long = "label", value_name = "NAME=VALUE", value_parser = Reading(pair))]
     labels: Vec<(String, String)>,
-    /// The run it belongs to; inside a run, that one unless given.
+    /// The run it belongs to; inside a run it is that one, whatever is given.
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
     /// End it after this long, such as 15m.

@@ -16,6 +16,7 @@ use super::verify;
 use crate::clock;
 use crate::error::{Error, Exit, told};
 use crate::screen::Screen;
+use crate::sending::need_person;
 use crate::store::Store;
 use crate::telling::{count, size};
 use crate::when::When;
@@ -153,6 +154,7 @@ impl StoreArgs {
             }
             StoreCommand::Accept => {
                 let doubt = ledger.doubt();
+                need_person("accepting a store", Some(&ledger))?;
                 ledger.accept().map_err(Error::Ask)?;
                 let told = doubt.unwrap_or_else(|| "nothing contradicted it".to_owned());
                 screen.print(&format!("the store is taken as it is; {told}\n"))?;

@@ -245,3 +245,23 @@ fn a_retry_runs_nothing_that_the_run_wrote_into_its_own_recipe() {
     std::fs::write(&recipe, &kept).unwrap();
     assert_eq!(shelf.run(&["retry", &id]).code, Some(0), "what was recorded is run");
 }
+
+/// The run can write the file of its contract, and what lies where its recipe was.
+#[test]
+fn a_retry_reads_no_contract_anew_and_waits_for_no_pipe() {
+    let shelf = Shelf::empty();
+    let (contract, trace) = (shelf.file("contract.yaml"), shelf.file("trace"));
+    std::fs::write(&contract, "artifacts:\n  - id: x\n    command: [\"true\"]\n").unwrap();
+    shelf.well(&["run", "--quiet", "--contract", text(&contract), "--", "true"]);
+    let id = only(&shelf)["id"].as_str().unwrap().to_owned();
+    let planted = format!("artifacts:\n  - id: x\n    command: [touch, {}]\n", text(&trace));
+    std::fs::write(&contract, planted).unwrap();
+    assert_eq!(shelf.run(&["retry", &id]).code, Some(0));
+    assert!(!trace.exists(), "a command that was written after the start was run");
+    let recipe = shelf.file("runs").join(&id).join("recipe.json");
+    std::fs::remove_file(&recipe).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&recipe).status().unwrap().success());
+    assert_eq!(shelf.run(&["retry", &id]).code, Some(4), "a pipe is no recipe");
+    let refused = shelf.run(&["run", "--contract", "/dev/zero", "--", "true"]);
+    assert!(refused.code != Some(0) && refused.stderr.contains("no plain file"), "{}", refused.stderr);
+}

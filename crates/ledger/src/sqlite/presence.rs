@@ -88,12 +88,16 @@ impl Place {
         Ok(())
     }
 
-    /// The same for somebody who only reads, and takes no lock.
+    /// The same for somebody who only reads, and keeps no lock.
     pub(super) fn refuse_a_wal_of_another_store(&self) -> Result<(), OpenError> {
-        match File::open(self.beside(".lock")) {
-            Ok(lock) => self.refuse_a_foreign_wal(&lock),
-            Err(_) => Ok(()),
+        let Ok(lock) = File::open(self.beside(".lock")) else { return Ok(()) };
+        self.refuse_a_foreign_wal(&lock)?;
+        let is_another = noted(&lock).is_some_and(|(database, _)| number_of(&self.path) != Some(database));
+        // Only then it matters whether somebody has the store open, so that otherwise no lock is even tried.
+        if is_another && matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
+            return self.refuse_another_file(&lock);
         }
+        Ok(())
     }
 
     fn replaced(&self, problem: &str) -> OpenError {
