@@ -13,9 +13,9 @@ const REPLACED: &str = "bring the file back that was there before; or end the pr
 const CHECK: &str = "callboard store check says what is damaged; a backup can be opened with --store";
 
 /// Why the words of a run are not run again, and what to do.
-pub(crate) fn on_changed_words(id: EntityId, why: &str) -> (String, String) {
+pub(crate) fn on_changed_recipe(id: EntityId, why: &str) -> (String, String) {
     (
-        format!("the words that are kept to run it cannot be trusted: {why}"),
+        format!("the recipe that is kept to run it again cannot be trusted: {why}"),
         format!("callboard inspect {id} shows what was run; start it with callboard run"),
     )
 }
@@ -24,6 +24,8 @@ pub(crate) fn on_changed_words(id: EntityId, why: &str) -> (String, String) {
 pub(crate) fn on_opening(error: &OpenError) -> &'static str {
     if error.is_busy() {
         BUSY
+    } else if matches!(error, OpenError::Key { .. }) {
+        "name its key, or a file that is not there yet to make one: --key-file PATH"
     } else if matches!(error, OpenError::Newer { .. }) {
         "use the newer callboard that wrote it, or name another store: --store PATH"
     } else if matches!(error, OpenError::OldSqlite { .. }) {

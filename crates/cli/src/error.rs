@@ -204,12 +204,12 @@ pub(crate) enum Error {
     /// The directory a run is to work in.
     #[error("{} cannot be worked in", .0.display())]
     Cwd(PathBuf, #[source] io::Error),
-    /// A run whose words were not kept.
+    /// A run whose recipe was not kept.
     #[error("{0} cannot be run again")]
-    NoWords(EntityId),
-    /// A run whose words are not known to be those that were typed.
+    NoRecipe(EntityId),
+    /// A run whose recipe is not known to be the one it was started with.
     #[error("{0} is not run again")]
-    ChangedWords(EntityId, &'static str),
+    ChangedRecipe(EntityId, &'static str),
     /// A run whose output was not kept.
     #[error("there is no output of {0}")]
     NoOutput(EntityId),
@@ -242,14 +242,14 @@ impl Error {
             | Self::Contract(_)
             | Self::Settings(_)
             | Self::Serve(ServeError::Remote(_) | ServeError::Traces(_)) => Exit::USAGE,
-            Self::Refused(_) | Self::NeedsPerson { .. } | Self::InSandbox(_) | Self::ChangedWords(..) => {
+            Self::Refused(_) | Self::NeedsPerson { .. } | Self::InSandbox(_) | Self::ChangedRecipe(..) => {
                 Exit::REFUSED
             }
             Self::NoStore(_)
             | Self::NoEntity(_)
             | Self::NotYet { .. }
             | Self::NoRecord { .. }
-            | Self::NoWords(_)
+            | Self::NoRecipe(_)
             | Self::NoOutput(_) => Exit::NOT_FOUND,
             Self::Input(_, cause) if cause.kind() == io::ErrorKind::NotFound => Exit::NOT_FOUND,
             Self::Open(_, cause) if cause.is_busy() => Exit::HELD,
@@ -326,12 +326,12 @@ impl Error {
             Self::Run(cause) => return of_run(cause),
             Self::Shim(cause) => (cause.to_string(), "leave --detach out and run it in the foreground"),
             Self::Cwd(_, cause) => (cause.to_string(), "change to a directory that is there"),
-            Self::NoWords(_) => (
+            Self::NoRecipe(_) => (
                 "what was typed is not kept on this host, or it was not started by `callboard run`"
                     .to_owned(),
                 "callboard inspect ID shows what was run; start it with callboard run",
             ),
-            Self::ChangedWords(id, why) => return advice::on_changed_words(*id, why),
+            Self::ChangedRecipe(id, why) => return advice::on_changed_recipe(*id, why),
             Self::NoOutput(_) => (
                 "none is kept on this host, or it was not started by `callboard run`".to_owned(),
                 "callboard inspect ID says where it ran",

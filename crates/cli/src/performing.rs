@@ -89,8 +89,8 @@ fn supervise(
     // Who makes it is said in it first, so that it is known whose it was if this process dies before its first record.
     sign(&dir).map_err(|source| Error::File(dir.clone(), source))?;
     let kept = |order: RunOrder| {
-        let words_hash = Some(recipe.keep(&order.dir, supervision)?);
-        Ok(RunOrder { words_hash, ..order })
+        let recipe_hash = Some(recipe.keep(&order.dir, supervision)?);
+        Ok(RunOrder { recipe_hash, ..order })
     };
     let order = recipe.order(store, id, supervision).and_then(kept);
     let order = order.inspect_err(|_| {

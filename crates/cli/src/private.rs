@@ -6,17 +6,13 @@
 //! of a run says.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
 use callboard_engine::notify::SECRET_VARIABLES;
 use callboard_wire::Word;
 use percent_encoding::percent_decode_str;
-use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -88,21 +84,6 @@ pub(crate) fn tell(shim: &mut Child, variables: Variables, recipe: &Recipe) -> s
         drop(input.write_all(&bytes));
     }
     Ok(())
-}
-
-/// Reads a file that somebody else may have put there: only a plain one, not through a link, and not more than this.
-pub(crate) fn read_plain(path: &Path, max: u64) -> std::io::Result<Vec<u8>> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
-    let file = File::options().read(true).custom_flags(flags.cast_signed()).open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(std::io::Error::other("it is no plain file"));
-    }
-    let mut bytes = Vec::new();
-    file.take(max + 1).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > max {
-        true => Err(std::io::Error::other(format!("it has more than {max} bytes"))),
-        false => Ok(bytes),
-    }
 }
 
 /// The address of a store without what logs in there: a path as it is, a URL without its passwords.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use callboard_agents::{Program, detect};
 use callboard_engine::delivery::{Agreement, Contract};
-use callboard_engine::{RECIPE, RunOrder, agree, keep_private};
+use callboard_engine::{RECIPE, RunOrder, agree, keep_private, read_plain};
 use callboard_kernel::EntityId;
 use callboard_lifecycle::Kind;
 use callboard_supervisor::sandbox::{Missing, Sandbox};
@@ -95,7 +95,7 @@ impl Recipe {
         let fail = |source| Error::Input(path.to_owned(), source);
         // A link is followed: whoever names the file may have put it there.
         let real = self.request.cwd.as_path().join(path).canonicalize().map_err(fail)?;
-        let bytes = private::read_plain(&real, CONTRACT_BYTES_MAX).map_err(fail)?;
+        let bytes = read_plain(&real, CONTRACT_BYTES_MAX).map_err(fail)?;
         let text = String::from_utf8(bytes).map_err(|_| fail(std::io::Error::other("it is no UTF-8")))?;
         Ok(Self { contract_text: Some(text), ..self.clone() })
     }
@@ -155,7 +155,7 @@ impl Recipe {
             sandbox: sandbox(request, program, store)?,
             privileges: privileges(request)?,
             dir: store.runs()?.join(id.to_string()),
-            words_hash: None,
+            recipe_hash: None,
             output_max_bytes: positive("keep_bytes", request.keep_bytes)?.unwrap_or(KEEP_BYTES),
             argv: request.argv.iter().cloned().map(OsString::from).collect(),
             env: environment(request, store)?,

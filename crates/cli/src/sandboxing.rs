@@ -253,7 +253,11 @@ pub(crate) fn sandbox(
     // With the key somebody could seal another history; what is remembered beside it tells of that. Its directory is hidden as a
     // whole: the mount over a single file would go when the file is replaced.
     let key = store.key()?;
-    made.hidden.extend(key.parent().filter(|place| !place.starts_with(&state)).map(Path::to_owned));
+    if let Some(place) = key.parent().filter(|place| !place.starts_with(&state)) {
+        // The first record makes the key, and only what is there can be hidden.
+        std::fs::create_dir_all(place).map_err(|source| Error::File(place.to_owned(), source))?;
+        made.hidden.push(place.to_owned());
+    }
     made.hidden.push(state);
     made.hidden.extend(config::file().as_deref().and_then(Path::parent).map(Path::to_owned));
     Ok(made)

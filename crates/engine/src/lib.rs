@@ -40,7 +40,7 @@ pub use attention::{
 pub use case::{Case, Verdict};
 pub use filter::{Filter, StateWord};
 pub use host::{Host, descriptor};
-pub use kept::keep_private;
+pub use kept::{keep_private, read_plain};
 pub use outlived::outlived;
 pub use programs::on_path;
 pub use project::project_of;

@@ -57,7 +57,7 @@ const ABOUT: [&str; 22] = [
 ];
 /// Facts that are file names, hashes or ids, on which somebody acts later.
 const EXACT: [&str; 9] =
-    ["cwd", "dir", "path", "glob", "baseline", "repository", "end_key", "files", "words_hash"];
+    ["cwd", "dir", "path", "glob", "baseline", "repository", "end_key", "files", "recipe_hash"];
 
 /// The words of a command line, without their secrets.
 pub fn words<'a>(argv: impl Iterator<Item = &'a str>) -> Vec<String> {

@@ -200,7 +200,15 @@ fn key_path(store: &Path) -> PathBuf {
 }
 
 fn read(mut file: File) -> std::io::Result<SigningKey> {
+    let bytes = file.metadata()?.len();
     let mut secret = [0; 32];
+    // Any other file would do as a key, and be remembered as one.
+    if bytes != secret.len() as u64 {
+        return Err(std::io::Error::other(format!(
+            "it is no key: it has {bytes} bytes instead of {}",
+            secret.len()
+        )));
+    }
     file.read_exact(&mut secret)?;
     Ok(SigningKey::from_bytes(&secret))
 }

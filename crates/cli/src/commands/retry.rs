@@ -6,14 +6,13 @@
 
 use std::path::PathBuf;
 
-use callboard_engine::RECIPE;
+use callboard_engine::{RECIPE, read_plain};
 use callboard_kernel::{EntityId, Value};
 use clap::Args;
 
 use crate::error::{Error, Exit};
 use crate::ids;
 use crate::performing;
-use crate::private::read_plain;
 use crate::recipe::Recipe;
 use crate::screen::Screen;
 use crate::store::Store;
@@ -50,18 +49,15 @@ pub(crate) fn kept(store: &Store, typed: &str) -> Result<(EntityId, Recipe), Err
     let stored = ledger.entity(id).map_err(Error::Ask)?.ok_or_else(|| Error::NoEntity(id.to_string()))?;
     let dir = match stored.entity.facts.get("dir") {
         Some(Value::Text(text)) => PathBuf::from(text),
-        Some(_) | None => return Err(Error::NoWords(id)),
+        Some(_) | None => return Err(Error::NoRecipe(id)),
     };
-    let kept = read_plain(&dir.join(RECIPE), RECIPE_BYTES_MAX).map_err(|_| Error::NoWords(id))?;
-    let recorded = match stored.entity.facts.get("words_hash") {
+    let kept = read_plain(&dir.join(RECIPE), RECIPE_BYTES_MAX).map_err(|_| Error::NoRecipe(id))?;
+    let recorded = match stored.entity.facts.get("recipe_hash") {
         Some(Value::Text(hash)) => hash.as_str(),
-        Some(_) | None => return Err(Error::ChangedWords(id, "no hash of them was recorded")),
+        Some(_) | None => return Err(Error::ChangedRecipe(id, "no hash of it was recorded")),
     };
     if blake3::hash(&kept).to_hex().as_str() != recorded {
-        return Err(Error::ChangedWords(
-            id,
-            "they are not those that were recorded: somebody changed the file",
-        ));
+        return Err(Error::ChangedRecipe(id, "somebody changed the file after the run was started"));
     }
-    Ok((id, Recipe::read(&kept).ok_or(Error::NoWords(id))?))
+    Ok((id, Recipe::read(&kept).ok_or(Error::NoRecipe(id))?))
 }

@@ -155,7 +155,11 @@ fn a_stop_from_inside_of_a_run_is_the_agents_and_a_run_it_starts_belongs_to_its_
     let shelf = Shelf::empty();
     let victim = detached(&shelf, &["--title", "victim", "--", "sleep", "600"]);
     let ask = format!("env -i {CALLBOARD} --store {}", text(&shelf.path()));
-    let script = format!("{ask} stop {victim}; {ask} run --quiet --detach --title nested -- true");
+    let (nested, below) = ("run --quiet --detach --title nested", format!("--parent {victim}"));
+    let script = format!(
+        "{ask} stop {victim}; {ask} {nested} -- true; {ask} {nested}-too {below} -- true; \
+         {ask} run --quiet --title nested-three {below} -- true"
+    );
     shelf.well(&["run", "--quiet", "--title", "agent", "--", "sh", "-c", &script]);
     let (agent, ended) = (crate::runs::titled(&shelf, "agent").unwrap(), view(&shelf, &victim));
     let id = agent["id"].as_str().unwrap();
@@ -171,6 +175,8 @@ fn a_stop_from_inside_of_a_run_is_the_agents_and_a_run_it_starts_belongs_to_its_
     let wish = wish.unwrap_or_else(|| panic!("{why}"));
     assert_eq!(wish["actor"], json!({"type": "agent", "id": id}), "{wish}");
     assert_eq!(wish["reasons"].as_array().map_or(0, Vec::len), 0, "a person has said nothing: {wish}");
-    let nested = crate::runs::titled(&shelf, "nested").unwrap();
-    assert_eq!(nested["parent"], *id, "{nested}");
+    for title in ["nested", "nested-too", "nested-three"] {
+        let nested = crate::runs::titled(&shelf, title).unwrap();
+        assert_eq!(nested["parent"], *id, "{nested}");
+    }
 }

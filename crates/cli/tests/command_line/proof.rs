@@ -304,7 +304,7 @@ fn a_store_that_was_rolled_back_is_told_of_by_every_command_until_it_is_accepted
     assert_eq!(shelf.json(&["verify", "--json"])["ok"], true);
 }
 
-/// A key that lies elsewhere seals the store for every way of naming it, and is hidden from a run in a sandbox.
+/// A key that lies elsewhere seals the store for every way of naming it.
 #[test]
 fn a_key_that_lies_elsewhere_seals_a_store_that_is_a_file() {
     let shelf = Shelf::empty();
@@ -322,6 +322,11 @@ fn a_key_that_lies_elsewhere_seals_a_store_that_is_a_file() {
     let report = shelf.json(&[&given[..], &["verify", "--json"]].concat());
     assert_eq!(report["sealed"].as_array().map(Vec::len), Some(1), "{report}");
     assert_eq!(report["unsealed"], 0, "{report}");
+    let other = shelf.file("notes.txt");
+    std::fs::write(&other, "not a key\n").unwrap();
+    let refused = shelf.run(&["--key-file", other.to_str().unwrap(), "create", "schedule"]);
+    assert!(refused.code != Some(0) && refused.stderr.contains("it is no key"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("try: name its key"), "{}", refused.stderr);
     let doctor = shelf.run(&[&given[..], &["doctor"]].concat()).stdout;
     assert!(doctor.contains(key.to_str().unwrap()) && doctor.contains("can read it"), "{doctor}");
 }

@@ -335,3 +335,19 @@ fn caches_and_secrets_are_found_where_a_variable_moves_them() {
     assert_eq!(says(&["--sandbox"]), "w");
     assert_eq!(std::fs::read(place.file("outside/cache/x")).unwrap(), b"x\n");
 }
+
+/// The key is made by the same start, and what is remembered beside it is written while the command runs.
+#[test]
+fn a_key_that_lies_elsewhere_is_hidden_with_its_directory() {
+    let place = Place::new();
+    let key = place.file("work/keys/seal.key");
+    let says = |options: &[&str]| {
+        let script = "ls keys; sleep 1.5; ls keys | wc -l";
+        let run =
+            [&["--key-file", text(&key), "run", "--quiet"], options, &["--", "sh", "-c", script]].concat();
+        place.run(&run).stdout
+    };
+    assert_eq!(says(&["--sandbox"]), "0\n");
+    assert!(key.exists(), "the key lies where it was asked for");
+    assert!(says(&[]).starts_with("seal.key\n"));
+}

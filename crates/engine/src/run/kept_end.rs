@@ -19,6 +19,7 @@ use ed25519_dalek::{Signature, Signer, SigningKey, Verifier, VerifyingKey};
 use rustix::fs::FallocateFlags;
 use serde::{Deserialize, Serialize};
 
+use crate::kept::open_plain;
 use crate::owner::this_uid;
 use crate::read::text;
 
@@ -212,21 +213,14 @@ impl KeptEnd {
 
 fn read(path: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    // Not a pipe that somebody put there, which would be waited for, nor a link to something that is not an end.
-    let file = OpenOptions::new().read(true).custom_flags(careful()).open(path).ok()?;
+    let file = open_plain(path).ok()?;
     // The path is recorded. What another user put there is not for us to record, or to remove.
-    let found = file.metadata().ok()?;
-    if !found.is_file() || found.uid() != this_uid() {
+    if file.metadata().ok()?.uid() != this_uid() {
         return None;
     }
     file.take(FILE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
     // Room that was taken and not used is full of zeros.
     bytes.iter().any(|byte| *byte != 0).then_some(bytes)
-}
-
-fn careful() -> i32 {
-    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
-    i32::try_from(flags.bits()).unwrap_or_default()
 }
 
 fn verified(bytes: &[u8], key: &str, id: EntityId) -> Option<Body> {

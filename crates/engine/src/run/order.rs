@@ -62,8 +62,8 @@ pub struct Order {
     pub sandbox: Option<(String, Sandbox)>,
     /// Where its output is kept.
     pub dir: PathBuf,
-    /// The hash of the words that are kept there to run it again.
-    pub words_hash: Option<String>,
+    /// The hash of the recipe that is kept there to run it again.
+    pub recipe_hash: Option<String>,
     /// How many bytes of its output are kept.
     pub output_max_bytes: u64,
 }
@@ -107,8 +107,8 @@ impl Order {
                 facts.set(name, id.to_string());
             }
         }
-        if let Some(hash) = &self.words_hash {
-            facts.set("words_hash", hash.as_str());
+        if let Some(hash) = &self.recipe_hash {
+            facts.set("recipe_hash", hash.as_str());
         }
         if let Some((profile, _)) = &self.sandbox {
             facts.set("sandbox", Value::Map(Facts::none().with("profile", profile.as_str())));
