@@ -7,7 +7,7 @@ use std::fmt::Debug;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use callboard_ledger::{Hash, Ledger, Options, Page, Scope};
+use callboard_ledger::{Hash, Ledger, Options, Page, RecordScope};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
@@ -53,7 +53,7 @@ pub(crate) fn check_acks(ledger: &Ledger, after: u64, acks: &[Ack]) -> Result<u6
     let mut hashes: Vec<Hash> = Vec::new();
     loop {
         let at = after + hashes.len() as u64;
-        let page = ledger.records(Page { after: at, limit: PAGE, scope: Scope::All })?;
+        let page = ledger.records(Page { after: at, limit: PAGE, scope: RecordScope::All })?;
         if page.is_empty() {
             break;
         }

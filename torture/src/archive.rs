@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use callboard_ledger::{ArchiveError, Ledger, Page, Record, Scope, mutant};
+use callboard_ledger::{ArchiveError, Ledger, Page, Record, RecordScope, mutant};
 
 use crate::aftermath;
 use crate::commands::{create, go, observe, request, session};
@@ -95,7 +95,7 @@ fn check(store: &Path, expected: &[Record]) -> Result<()> {
 }
 
 fn read(ledger: &Ledger) -> Result<Vec<Record>> {
-    Ok(ledger.records(Page { after: 0, limit: usize::MAX, scope: Scope::All })?)
+    Ok(ledger.records(Page { after: 0, limit: usize::MAX, scope: RecordScope::All })?)
 }
 
 fn archive(ledger: &Ledger, store: &Path) -> Result<(), ArchiveError> {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Result, bail};
-use callboard_ledger::{GroupTicket, Ledger, Listing, Page, Scope, Ticket};
+use callboard_ledger::{GroupTicket, Ledger, Listing, Page, RecordScope, Ticket};
 use uuid::Uuid;
 
 use crate::belief::{Answers, Believed, Expected, ExpectedGroup, Sequence};
@@ -236,7 +236,7 @@ fn compare(ledger: &Ledger, believed: Vec<Believed>) -> Result<()> {
         .collect();
     let (mut after, mut at) = (0, callboard_kernel::Moment::default());
     loop {
-        let page = ledger.records(Page { after, limit: 10_000, scope: Scope::All })?;
+        let page = ledger.records(Page { after, limit: 10_000, scope: RecordScope::All })?;
         let Some(last) = page.last() else { break };
         after = last.seq;
         for record in &page {

@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use callboard_ledger::{Hash, Ledger, Options, Page, Record, Scope};
+use callboard_ledger::{Hash, Ledger, Options, Page, Record, RecordScope};
 
 use crate::aftermath;
 use crate::cluster::Cluster;
@@ -264,7 +264,7 @@ fn note(told: &Told, tally: &mut Tally) {
 /// What must hold when the nemesis is gone.
 fn check(stage: &Stage<'_>, told: &Told, followed: &[Hash], tally: &mut Tally) -> Result<()> {
     let ledger = stage.open()?;
-    let records = ledger.records(Page { after: 0, limit: usize::MAX, scope: Scope::All })?;
+    let records = ledger.records(Page { after: 0, limit: usize::MAX, scope: RecordScope::All })?;
     tally.notes.push(format!("{} records in the log, all seen by the follower", records.len()));
     check_log(&records)?;
     check_told(&records, told)?;

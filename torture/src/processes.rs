@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use callboard_kernel::RefusalCode;
-use callboard_ledger::{AppendError, Fault, Ledger, Options, Page, ReadError, Scope};
+use callboard_ledger::{AppendError, Fault, Ledger, Options, Page, ReadError, RecordScope};
 use rusqlite::ErrorCode;
 
 use crate::aftermath;
@@ -120,7 +120,7 @@ fn check(ledger: &Ledger, said: Vec<Said>) -> Result<()> {
     }
     let Some(stored) = ledger.entity(session(SHARED))? else { bail!("the shared entity is gone") };
     let records =
-        ledger.records(Page { after: 0, limit: usize::MAX, scope: Scope::Entity(session(SHARED)) })?;
+        ledger.records(Page { after: 0, limit: usize::MAX, scope: RecordScope::Entity(session(SHARED)) })?;
     if let Some(gap) = records.iter().enumerate().find(|(at, record)| record.version != *at as u64 + 1) {
         bail!("the versions of the shared entity have a gap: {gap:?}");
     }

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail};
-use callboard_ledger::{Ledger, Page, Record, Scope};
+use callboard_ledger::{Ledger, Page, Record, RecordScope};
 use rusqlite::Connection;
 
 use crate::aftermath;
@@ -113,7 +113,8 @@ fn prepare(scene: &Scene, seed: u64) -> Result<Original> {
         }
     }
     aftermath::check_whole(&ledger)?;
-    let records: Vec<Record> = ledger.records(Page { after: 0, limit: usize::MAX, scope: Scope::All })?;
+    let records: Vec<Record> =
+        ledger.records(Page { after: 0, limit: usize::MAX, scope: RecordScope::All })?;
     drop(ledger);
     let connection = Connection::open(scene.store())?;
     let mut statement = connection.prepare("SELECT seq FROM checkpoint ORDER BY seq")?;

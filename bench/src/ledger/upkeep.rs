@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use callboard_kernel::Order;
-use callboard_ledger::{Ledger, Listing, Options, Page, Scope};
+use callboard_ledger::{Ledger, Listing, Options, Page, RecordScope};
 use callboard_lifecycle::Kind;
 use callboard_lifecycle::agent::ExecutionState;
 use rusqlite::Connection;
@@ -70,7 +70,7 @@ fn order(step: u64) -> Order {
 fn weigh(path: &Path) -> Result<(), Box<dyn Error>> {
     let ledger = Ledger::open(path, Options::default())?;
     let (records, sample) =
-        (ledger.head()?, ledger.records(Page { after: 0, limit: 8_000, scope: Scope::All })?);
+        (ledger.head()?, ledger.records(Page { after: 0, limit: 8_000, scope: RecordScope::All })?);
     drop(ledger);
     let json = sample.iter().map(|record| serde_json::to_string(record).map(|text| text.len() + 1));
     let json = json.sum::<Result<usize, _>>()? as f64 / sample.len() as f64;
@@ -127,7 +127,8 @@ fn flat(short: &Ledger, long: &Ledger) -> Result<(), Box<dyn Error>> {
     let mut took = [Took::default(), Took::default()];
     for number in 0..1_000 {
         for (store, took) in stores.iter().zip(&mut took) {
-            let page = Page { after: 0, limit: 100, scope: Scope::Entity(agent(number % (SMALL / EACH))) };
+            let page =
+                Page { after: 0, limit: 100, scope: RecordScope::Entity(agent(number % (SMALL / EACH))) };
             took.time(|| store.records(page).map(drop))?;
         }
     }

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use callboard_kernel::{Actor, Command, Create, EntityId, Facts, Observe, Order};
-use callboard_ledger::{Ledger, Options, Page, Request, Scope};
+use callboard_ledger::{Ledger, Options, Page, RecordScope, Request};
 use callboard_lifecycle::session::SessionState;
 use callboard_lifecycle::{ActorClass, Kind, ReasonCode};
 
@@ -104,7 +104,7 @@ type Frames = Vec<Vec<u8>>;
 
 /// The events as the feed writes them.
 fn sent_after(ledger: &Ledger, after: u64) -> Result<Frames, Box<dyn Error>> {
-    let records = ledger.records(Page { after, limit: usize::MAX >> 1, scope: Scope::All })?;
+    let records = ledger.records(Page { after, limit: usize::MAX >> 1, scope: RecordScope::All })?;
     let frame = |record: &callboard_ledger::Record| {
         let line = record.line()?;
         Ok::<_, Box<dyn Error>>(format!("id: {}\nevent: record\ndata: {line}\n\n", record.seq).into_bytes())

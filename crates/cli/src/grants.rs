@@ -122,7 +122,7 @@ impl Grants {
         }));
         let mut found = Self::default();
         for id in on {
-            let page = Page { after: 0, limit: usize::MAX, scope: callboard_ledger::Scope::Entity(id) };
+            let page = Page { after: 0, limit: usize::MAX, scope: callboard_ledger::RecordScope::Entity(id) };
             for record in ledger.records(page).map_err(Error::Ask)? {
                 found.take(&record);
             }

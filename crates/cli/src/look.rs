@@ -5,7 +5,7 @@
 
 use callboard_engine::{Host, Seen, Sight, outlived};
 use callboard_kernel::{EntityId, Moment};
-use callboard_ledger::{Ledger, Listing, Page, Record, Scope, Stored};
+use callboard_ledger::{Ledger, Listing, Page, Record, RecordScope, Stored};
 use callboard_lifecycle::Kind;
 use clap::Args;
 
@@ -65,7 +65,7 @@ impl LookArgs {
 /// When a record was decided.
 fn decided_at(ledger: &Ledger, seq: u64) -> Result<Moment, Error> {
     let Some(after) = seq.checked_sub(1) else { return Ok(Moment::default()) };
-    let page = Page { after, limit: 1, scope: Scope::All };
+    let page = Page { after, limit: 1, scope: RecordScope::All };
     match ledger.records(page).map_err(Error::Ask)?.first() {
         Some(record) => Ok(record.at),
         None => Err(Error::NoRecord { seq, head: ledger.head().map_err(Error::Ask)? }),
@@ -144,7 +144,7 @@ impl Look {
 
     /// Every record of an entity, newest first.
     pub(crate) fn history(&self, id: EntityId) -> Result<Vec<Record>, Error> {
-        let page = Page { after: 0, limit: usize::MAX, scope: Scope::Entity(id) };
+        let page = Page { after: 0, limit: usize::MAX, scope: RecordScope::Entity(id) };
         let mut records = self.ledger.records(page).map_err(Error::Ask)?;
         records.retain(|record| self.seq.is_none_or(|seq| record.seq <= seq));
         records.reverse();

@@ -9,18 +9,18 @@ use std::time::Instant;
 use callboard_kernel::{EntityId, Moment};
 use callboard_lifecycle::Kind;
 
-use crate::batch::Anchor;
-use crate::bell::Bell;
-use crate::checkpoint::{Checkpoint, PublicKey};
 use crate::error::{Fault, ReadError};
-use crate::export::Legacy;
-use crate::import::{ImportError, Imported, Lines};
+use crate::moving::export::Legacy;
+use crate::moving::import::{ImportError, Imported, Lines};
+use crate::moving::segment::Segment;
+use crate::proof::checkpoint::{Checkpoint, PublicKey};
+use crate::proof::verify::Problem;
+use crate::proof::witness::Witness;
+use crate::reading::views::{EachRecord, Share};
 use crate::record::{Hash, Record};
-use crate::segment::Segment;
-use crate::store::{Info, Job, Listing, Page, Slice, Standing, Stored};
-use crate::verify::Problem;
-use crate::views::{EachRecord, Share};
-use crate::witness::Witness;
+use crate::store::{Info, Job, Listing, Page, Slice, StateCount, Stored};
+use crate::writing::batch::Anchor;
+use crate::writing::wake_up::WakeUp;
 
 /// The writing side; owned by the one writer thread of the process.
 pub(crate) trait Commit: Send {
@@ -35,9 +35,9 @@ pub(crate) trait Commit: Send {
 pub(crate) trait Ask: Send + Sync {
     /// The sequence number of the newest record.
     fn head(&self) -> Result<u64, ReadError>;
-    /// Waits until the log goes beyond a record, or until a moment; gives back where it ends. The bell is rung after
+    /// Waits until the log goes beyond a record, or until a moment; gives back where it ends. The wake-up is sent after
     /// every batch of this process.
-    fn wait_beyond(&self, seq: u64, until: Instant, bell: &Arc<Bell>) -> Result<u64, ReadError>;
+    fn wait_beyond(&self, seq: u64, until: Instant, wake_up: &Arc<WakeUp>) -> Result<u64, ReadError>;
     /// One entity as it stands.
     fn entity(&self, id: EntityId) -> Result<Option<Stored>, ReadError>;
     /// Entities as they stand, newest first.
@@ -45,7 +45,7 @@ pub(crate) trait Ask: Send + Sync {
     /// A piece of a long listing, in the order of the ids.
     fn slice(&self, slice: Slice) -> Result<Vec<Stored>, ReadError>;
     /// How many entities stand in each state, and the newest record that counts.
-    fn standings(&self) -> Result<(u64, Vec<Standing>), ReadError>;
+    fn standings(&self) -> Result<(u64, Vec<StateCount>), ReadError>;
     /// What needs somebody by what is stored.
     fn attention(&self, limit: usize) -> Result<Vec<Stored>, ReadError>;
     /// Records in the order of the log.

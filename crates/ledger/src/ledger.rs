@@ -15,20 +15,20 @@ use callboard_kernel::{Entity, EntityId, Moment};
 use callboard_lifecycle::Kind;
 
 use crate::address;
-use crate::batch::Anchor;
-use crate::bell::Bell;
 use crate::engine::{Ask, Commit};
 use crate::error::{AppendError, Fault, GroupError, NotReady, OpenError, ReadError};
-use crate::fold;
-use crate::group::Group;
 use crate::postgres;
+use crate::proof::verify::{self, Problem, Report, Trust};
+use crate::proof::witness::{self, SealedRoot, Witness};
+use crate::reading::fold;
+use crate::reading::views::Share;
 use crate::record::{Hash, Record};
-use crate::slot::{self, GroupTicket, Ticket};
-use crate::sqlite::{Place, Reader, Writer};
-use crate::store::{Info, Job, Listing, Page, Receipt, Request, Scope, Slice, Standing, Stored};
-use crate::verify::{self, Problem, Report, Trust};
-use crate::views::Share;
-use crate::witness::{self, SealedRoot, Witness};
+use crate::sqlite::{Reader, StoreFile, Writer};
+use crate::store::{Info, Job, Listing, Page, Receipt, RecordScope, Request, Slice, StateCount, Stored};
+use crate::writing::batch::Anchor;
+use crate::writing::group::Group;
+use crate::writing::ticket::{self, GroupTicket, Ticket};
+use crate::writing::wake_up::WakeUp;
 
 /// How a store is opened.
 #[derive(Clone, Debug)]
@@ -67,7 +67,7 @@ struct Inside {
     queue: Option<SyncSender<Job>>,
     writer: Mutex<Option<JoinHandle<()>>>,
     reader: Box<dyn Ask>,
-    bell: Arc<Bell>,
+    wake_up: Arc<WakeUp>,
     health: Arc<WriteHealth>,
     /// What remembers outside of the store how far it was sealed.
     witness: Option<Arc<Witness>>,
@@ -91,7 +91,7 @@ impl Ledger {
         if !address::is_server(store) {
             return Self::open(Path::new(store), options);
         }
-        let place = postgres::Place::parse(store, options.busy_wait)?;
+        let place = postgres::StoreServer::parse(store, options.busy_wait)?;
         let reader = postgres::Reader::new(place.clone(), options.key_path.clone())?;
         let path = PathBuf::from(place.shown());
         // Opening blocks on a runtime of its own, which the caller's thread may not do if it belongs to another one.
@@ -105,7 +105,7 @@ impl Ledger {
 
     /// Opens the store at `path`, making it if it is not there.
     pub fn open(path: &Path, options: Options) -> Result<Self, OpenError> {
-        Self::open_place(Place::new(path, options.busy_wait), options)
+        Self::open_place(StoreFile::new(path, options.busy_wait), options)
     }
 
     /// Opens a store for questions alone, by its URL or its path. Nothing is made, locked, brought up to date or recorded: a
@@ -127,14 +127,15 @@ impl Ledger {
             return Err(OpenError::Scheme { scheme: scheme.to_owned() });
         }
         let (path, reader, second): (PathBuf, Box<dyn Ask>, _) = if address::is_server(store) {
-            let place = postgres::Place::parse(store, options.busy_wait)?;
+            let place = postgres::StoreServer::parse(store, options.busy_wait)?;
             let path = PathBuf::from(place.shown());
             let reader = postgres::Reader::new(place, options.key_path.clone())?;
             reader.check_format()?;
             let second = options.key_path.as_deref().map(|key| witness::path_of(key, path.to_str()));
             (path, Box::new(reader), second)
         } else {
-            let place = Place::new(Path::new(store), options.busy_wait).sealed_by(options.key_path.clone());
+            let place =
+                StoreFile::new(Path::new(store), options.busy_wait).sealed_by(options.key_path.clone());
             let second = place.second_place();
             (place.path.clone(), Box::new(Reader::alone(place.existing())?), second)
         };
@@ -146,7 +147,7 @@ impl Ledger {
             queue: None,
             writer: Mutex::new(None),
             reader,
-            bell: Arc::default(),
+            wake_up: Arc::default(),
             health: Arc::default(),
             witness: witness.map(Arc::new),
             later,
@@ -156,10 +157,10 @@ impl Ledger {
     /// Opens the store on a file system that was registered with SQLite under a name.
     #[cfg(feature = "mutants")]
     pub fn open_on(path: &Path, options: Options, vfs: &str) -> Result<Self, OpenError> {
-        Self::open_place(Place::new(path, options.busy_wait).on(vfs), options)
+        Self::open_place(StoreFile::new(path, options.busy_wait).on(vfs), options)
     }
 
-    fn open_place(place: Place, options: Options) -> Result<Self, OpenError> {
+    fn open_place(place: StoreFile, options: Options) -> Result<Self, OpenError> {
         let place = place.sealed_by(options.key_path.clone());
         let place = if options.create { place } else { place.existing() };
         let (writer, presence, pinned) = Writer::new(place.clone())?;
@@ -184,8 +185,8 @@ impl Ledger {
         }
         let batch_max = options.batch_max;
         let (queue, jobs) = sync_channel(options.queue_max);
-        let bell = Arc::new(Bell::default());
-        let rung = Arc::clone(&bell);
+        let wake_up = Arc::new(WakeUp::default());
+        let woken = Arc::clone(&wake_up);
         let health = Arc::new(WriteHealth::default());
         let told = Arc::clone(&health);
         let thread = std::thread::Builder::new().name("ledger-writer".to_owned());
@@ -193,7 +194,7 @@ impl Ledger {
             .spawn(move || {
                 drain(&jobs, batch_max, |batch| {
                     told.set(writer.commit(batch));
-                    rung.ring();
+                    woken.send();
                 });
             })
             .map_err(|source| OpenError::Directory { path: path.clone(), source })?;
@@ -202,7 +203,7 @@ impl Ledger {
             queue: Some(queue),
             writer: Mutex::new(Some(handle)),
             reader,
-            bell,
+            wake_up,
             health,
             witness,
             later: None,
@@ -211,7 +212,7 @@ impl Ledger {
 
     /// Queues a command; the ticket is answered when it is durable or refused.
     pub fn submit(&self, request: Request) -> Ticket {
-        let (reply, ticket) = slot::pair();
+        let (reply, ticket) = ticket::pair();
         self.send(Some(Job::new(request, reply)));
         ticket
     }
@@ -219,7 +220,7 @@ impl Ledger {
     /// Queues several commands at once, in their order, so that they share one sync if nothing else fills the batch.
     pub fn submit_together(&self, requests: Vec<Request>) -> Vec<Ticket> {
         let prepared = requests.into_iter().map(|request| {
-            let (reply, ticket) = slot::pair();
+            let (reply, ticket) = ticket::pair();
             (Job::new(request, reply), ticket)
         });
         // All of them are made before the first is sent, because the writer does not wait for the second.
@@ -233,7 +234,7 @@ impl Ledger {
 
     /// Queues a group; the ticket is answered when all of it is durable, or none of it will be.
     pub fn submit_group(&self, group: Group) -> GroupTicket {
-        let (reply, ticket) = slot::pair();
+        let (reply, ticket) = ticket::pair();
         self.send(Job::group(group, reply));
         GroupTicket::of(ticket)
     }
@@ -263,7 +264,7 @@ impl Ledger {
     /// Can the store be read and written, and does it hold what this process has written? If the last write failed, or none
     /// was tried for a while, a write that changes nothing is tried. The error says why not.
     pub fn ready(&self) -> Result<(), NotReady> {
-        let after = |seq: u64| Page { after: seq, limit: 1, scope: Scope::All };
+        let after = |seq: u64| Page { after: seq, limit: 1, scope: RecordScope::All };
         match self.0.health.anchor() {
             None => drop(self.head().map_err(NotReady::of_reading)?),
             Some((seq, hash)) => {
@@ -291,7 +292,7 @@ impl Ledger {
     /// Whoever follows the log calls this and then reads what comes after the last record it has. A server that is
     /// away is waited for as in every question, so the call can take longer than it was given.
     pub fn wait_beyond(&self, seq: u64, timeout: Duration) -> Result<u64, ReadError> {
-        self.0.reader.wait_beyond(seq, Instant::now() + timeout, &self.0.bell)
+        self.0.reader.wait_beyond(seq, Instant::now() + timeout, &self.0.wake_up)
     }
 
     /// One entity as it stands.
@@ -302,7 +303,7 @@ impl Ledger {
     /// One entity as it stood after the record `seq`: the same fold, over the records up to there.
     pub fn entity_at(&self, id: EntityId, seq: u64) -> Result<Option<Stored>, ReadError> {
         let mut stored: Option<Stored> = None;
-        let page = Page { after: 0, limit: usize::MAX, scope: Scope::Entity(id) };
+        let page = Page { after: 0, limit: usize::MAX, scope: RecordScope::Entity(id) };
         for record in self.records(page)?.into_iter().take_while(|record| record.seq <= seq) {
             let entity = stored.get_or_insert_with(|| Stored::unborn(id));
             entity.follow(&record)?;
@@ -321,7 +322,7 @@ impl Ledger {
     }
 
     /// How many entities stand in each state, and the newest record that counts in it.
-    pub fn standings(&self) -> Result<(u64, Vec<Standing>), ReadError> {
+    pub fn standings(&self) -> Result<(u64, Vec<StateCount>), ReadError> {
         self.0.reader.standings()
     }
 

@@ -9,8 +9,8 @@ use callboard_lifecycle::{Kind, Lifecycle, Trigger, Words};
 use serde::{Serialize, Serializer};
 use uuid::Uuid;
 
-use crate::body::Body;
-use crate::group::Member;
+use crate::writing::body::Body;
+use crate::writing::group::Member;
 
 /// The hash of a record, over its bytes and the hash before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

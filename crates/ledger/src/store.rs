@@ -3,13 +3,14 @@
 use callboard_kernel::{Actor, Command, Entity, EntityId, Moment, Order};
 use callboard_lifecycle::Kind;
 
-use crate::checkpoint::PublicKey;
-use crate::group::{Group, Member};
+use crate::moving::segment::Segment;
+use crate::mutant;
+use crate::proof::checkpoint::PublicKey;
 use crate::record::{Hash, Record};
-use crate::segment::Segment;
-use crate::several::Several;
-use crate::slot::Reply;
-use crate::{body, mutant};
+use crate::writing::body;
+use crate::writing::group::{Group, Member};
+use crate::writing::several::Several;
+use crate::writing::ticket::Reply;
 
 /// A command with who asks and when.
 #[derive(Clone, Debug)]
@@ -143,7 +144,7 @@ pub enum Sequence {
 
 /// How many entities stand in a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct StateCount {
     /// Their kind.
     pub kind: String,
     /// Their state.
@@ -160,12 +161,12 @@ pub struct Page {
     /// At most this many.
     pub limit: usize,
     /// Of this entity only.
-    pub scope: Scope,
+    pub scope: RecordScope,
 }
 
 /// Whose records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum RecordScope {
     /// Everybody's.
     All,
     /// One entity's.

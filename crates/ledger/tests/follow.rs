@@ -7,7 +7,7 @@ mod requests;
 
 use std::time::{Duration, Instant};
 
-use callboard_ledger::{Ledger, Options, Page, Scope};
+use callboard_ledger::{Ledger, Options, Page, RecordScope};
 use cluster::Cluster;
 use requests::{observe, request, session, whole_run};
 
@@ -30,7 +30,7 @@ fn follow(ledger: &Ledger, count: u64) -> Vec<u64> {
     while (seen.len() as u64) < count && Instant::now() < until {
         let after = seen.last().copied().unwrap_or(0);
         let Ok(_) = ledger.wait_beyond(after, LONG) else { continue };
-        let page = ledger.records(Page { after, limit: 100, scope: Scope::All });
+        let page = ledger.records(Page { after, limit: 100, scope: RecordScope::All });
         seen.extend(page.into_iter().flatten().map(|record| record.seq));
     }
     seen

@@ -6,7 +6,7 @@ mod requests;
 
 use std::path::{Path, PathBuf};
 
-use callboard_ledger::{Ledger, Listing, Options, Page, Scope};
+use callboard_ledger::{Ledger, Listing, Options, Page, RecordScope};
 use callboard_lifecycle::session::SessionState;
 use requests::{create, go, observe, request, session, whole_run};
 use rusqlite::Connection;
@@ -101,7 +101,7 @@ fn many_that_open_an_older_store_at_once_all_get_the_edges() {
         }
     });
     assert_eq!(ask(&path, "SELECT count(*) FROM legal"), edges);
-    assert_eq!(open(&path).records(Page { after: 0, limit: 99, scope: Scope::All }).unwrap().len(), 24);
+    assert_eq!(open(&path).records(Page { after: 0, limit: 99, scope: RecordScope::All }).unwrap().len(), 24);
 }
 
 #[test]

@@ -11,7 +11,9 @@ mod requests;
 
 use std::time::Duration;
 
-use callboard_ledger::{AppendError, Fault, Ledger, Listing, OpenError, Options, Page, ReadError, Scope};
+use callboard_ledger::{
+    AppendError, Fault, Ledger, Listing, OpenError, Options, Page, ReadError, RecordScope,
+};
 use callboard_lifecycle::session::SessionState;
 use cluster::Cluster;
 use requests::{create, go, observe, request, session, whole_run};
@@ -24,7 +26,7 @@ fn open(url: &str) -> Ledger {
 }
 
 fn after(after: u64) -> Page {
-    Page { after, limit: usize::MAX, scope: Scope::All }
+    Page { after, limit: usize::MAX, scope: RecordScope::All }
 }
 
 #[test]

@@ -20,7 +20,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use callboard_kernel::EntityId;
-use callboard_ledger::{AppendError, Fault, Hash, Ledger, OpenError, Options, Page, Receipt, Request, Scope};
+use callboard_ledger::{
+    AppendError, Fault, Hash, Ledger, OpenError, Options, Page, Receipt, RecordScope, Request,
+};
 use cluster::Cluster;
 use requests::{create, observe, request, session, whole_run};
 
@@ -38,7 +40,7 @@ fn keyed(mut request: Request, key: &str) -> Request {
 
 /// Every record, by its place, after checking that the places have no gap and the log holds.
 fn read_all(ledger: &Ledger) -> HashMap<u64, (Hash, EntityId)> {
-    let records = match ledger.records(Page { after: 0, limit: usize::MAX, scope: Scope::All }) {
+    let records = match ledger.records(Page { after: 0, limit: usize::MAX, scope: RecordScope::All }) {
         Ok(records) => records,
         Err(error) => panic!("{error:?}"),
     };

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 
 use callboard_kernel::Moment;
-use callboard_ledger::{Ledger, Page, ReadError, Record, Scope};
+use callboard_ledger::{Ledger, Page, ReadError, Record, RecordScope};
 use callboard_lifecycle::{Kind, Lifecycle, Outcome, Words};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -139,7 +139,7 @@ impl Trends {
 impl Folded {
     fn catch_up(&mut self, ledger: &Ledger) -> Result<(), ReadError> {
         loop {
-            let records = ledger.records(Page { after: self.after, limit: PAGE, scope: Scope::All })?;
+            let records = ledger.records(Page { after: self.after, limit: PAGE, scope: RecordScope::All })?;
             let Some(last) = records.last() else { return Ok(()) };
             self.after = last.seq;
             records.iter().for_each(|record| self.follow(record));

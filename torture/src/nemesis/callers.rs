@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use callboard_kernel::{EntityId, RefusalCode};
-use callboard_ledger::{AppendError, Fault, Group, GroupError, Hash, Ledger, Page, Receipt, Request, Scope};
+use callboard_ledger::{
+    AppendError, Fault, Group, GroupError, Hash, Ledger, Page, Receipt, RecordScope, Request,
+};
 
 use crate::commands::{create, keyed, observe, request, session, whole_run};
 
@@ -244,15 +246,16 @@ impl Stand {
         loop {
             // Read before the page, so that an empty page afterwards means the end.
             let is_answered = self.is_answered.load(Ordering::SeqCst);
-            let page = match ledger.records(Page { after: seen.len() as u64, limit: 1000, scope: Scope::All })
-            {
-                Ok(page) => page,
-                Err(error) if answered.elapsed() < ANSWER_MAX => {
-                    self.note(&format!("follower after {}: {error:?}", seen.len()));
-                    continue;
-                }
-                Err(error) => return Err(error).context("the follower gets no answer"),
-            };
+            let page =
+                match ledger.records(Page { after: seen.len() as u64, limit: 1000, scope: RecordScope::All })
+                {
+                    Ok(page) => page,
+                    Err(error) if answered.elapsed() < ANSWER_MAX => {
+                        self.note(&format!("follower after {}: {error:?}", seen.len()));
+                        continue;
+                    }
+                    Err(error) => return Err(error).context("the follower gets no answer"),
+                };
             answered = Instant::now();
             for record in &page {
                 if record.seq != seen.len() as u64 + 1 {

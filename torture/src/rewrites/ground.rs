@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow};
-use callboard_ledger::{Hash, Ledger, Page, Record, Scope};
+use callboard_ledger::{Hash, Ledger, Page, Record, RecordScope};
 use callboard_lifecycle::session::SessionState;
 use rusqlite::Connection;
 
@@ -98,7 +98,7 @@ impl<'a> Ground<'a> {
 
     /// Every record.
     pub(crate) fn records(&self) -> Result<Vec<Record>> {
-        Ok(self.open()?.records(Page { after: 0, limit: usize::MAX, scope: Scope::All })?)
+        Ok(self.open()?.records(Page { after: 0, limit: usize::MAX, scope: RecordScope::All })?)
     }
 
     /// Has the views folded anew, as a careful forger would.

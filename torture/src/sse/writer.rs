@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use callboard_kernel::{Create, EntityId, Facts, Observe, Order};
-use callboard_ledger::{Ledger, Page, Scope};
+use callboard_ledger::{Ledger, Page, RecordScope};
 use callboard_lifecycle::Kind;
 use callboard_lifecycle::schedule::ScheduleState;
 use callboard_lifecycle::session::SessionState;
@@ -99,7 +99,7 @@ impl Cast {
         let mut all = Vec::new();
         loop {
             let after = all.last().map_or(0, |(seq, _)| *seq);
-            let records = self.ledgers[0].records(Page { after, limit: 10_000, scope: Scope::All })?;
+            let records = self.ledgers[0].records(Page { after, limit: 10_000, scope: RecordScope::All })?;
             if records.is_empty() {
                 return Ok(all);
             }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use callboard_ledger::{Hash, Ledger, Listing, Options, Page, Record, Scope};
+use callboard_ledger::{Hash, Ledger, Listing, Options, Page, Record, RecordScope};
 use rusqlite::{Connection, OpenFlags};
 
 use super::disk::Disk;
@@ -62,7 +62,7 @@ pub(crate) fn open_store(path: &Path, mount: &Mount) -> Result<Ledger, String> {
 
 /// Every record.
 pub(crate) fn records(ledger: &Ledger) -> Result<Vec<Record>, callboard_ledger::ReadError> {
-    ledger.records(Page { after: 0, limit: usize::MAX, scope: Scope::All })
+    ledger.records(Page { after: 0, limit: usize::MAX, scope: RecordScope::All })
 }
 
 /// An error with everything behind it.

@@ -7,7 +7,7 @@
 use std::io::{BufWriter, Write};
 use std::time::Duration;
 
-use callboard_ledger::{Ledger, Page, Record, Scope};
+use callboard_ledger::{Ledger, Page, Record, RecordScope};
 use clap::Args;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -49,8 +49,8 @@ impl EventsArgs {
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
         let ledger = store.open_to_read()?;
         let scope = match &self.id {
-            None => Scope::All,
-            Some(typed) => Scope::Entity(ids::find(&ledger, typed)?),
+            None => RecordScope::All,
+            Some(typed) => RecordScope::Entity(ids::find(&ledger, typed)?),
         };
         let mut place = Place { after: self.since, left: self.limit.unwrap_or(u64::MAX) };
         let (mut head, mut is_told) = (ledger.head().map_err(Error::Ask)?, false);
@@ -79,7 +79,7 @@ impl EventsArgs {
         &self,
         screen: &Screen,
         ledger: &Ledger,
-        scope: Scope,
+        scope: RecordScope,
         head: u64,
         place: &mut Place,
     ) -> Result<(), Error> {

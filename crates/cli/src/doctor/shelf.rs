@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use callboard_kernel::Moment;
-use callboard_ledger::{Info, Ledger, Page, Scope};
+use callboard_ledger::{Info, Ledger, Page, RecordScope};
 use rustix::fs::{Access, access, statvfs};
 
 use super::Check;
@@ -208,7 +208,7 @@ fn sealed(ledger: &Ledger) -> Check {
 fn clock(ledger: &Ledger, now: Moment) -> Check {
     let newest = ledger.head().and_then(|head| match head.checked_sub(1) {
         None => Ok(None),
-        Some(after) => Ok(ledger.records(Page { after, limit: 1, scope: Scope::All })?.pop()),
+        Some(after) => Ok(ledger.records(Page { after, limit: 1, scope: RecordScope::All })?.pop()),
     });
     match newest {
         Err(error) => Check::broken("clock", format!("the newest record cannot be read: {error}"), CHECK),

@@ -1,7 +1,7 @@
 //! Export and import: the same log again, byte for byte, or a refusal with the number of the line.
 
 use callboard_kernel::{Command, Facts, Moment, Observe, Order};
-use callboard_ledger::{Page, Record, Request, Scope};
+use callboard_ledger::{Page, Record, RecordScope, Request};
 use callboard_lifecycle::ActorClass;
 use serde_json::json;
 
@@ -11,7 +11,7 @@ use crate::shelf::{Shelf, at, session, text};
 
 /// A record of a type that this program does not know, which continues the first run of the fleet.
 fn newer(shelf: &Shelf) -> Record {
-    let page = Page { after: 0, limit: usize::MAX, scope: Scope::Entity(session(1)) };
+    let page = Page { after: 0, limit: usize::MAX, scope: RecordScope::Entity(session(1)) };
     let Ok(Some(last)) = shelf.ledger().records(page).map(|mut records| records.pop()) else {
         panic!("the run has records")
     };

@@ -119,7 +119,8 @@ fn a_server_that_is_killed_in_a_storm_loses_no_acknowledged_transition() {
     }
     assert!(acknowledged.len() > 20, "only {} were acknowledged", acknowledged.len());
     let ledger = host.ledger();
-    let page = callboard_ledger::Page { after: 0, limit: usize::MAX, scope: callboard_ledger::Scope::All };
+    let page =
+        callboard_ledger::Page { after: 0, limit: usize::MAX, scope: callboard_ledger::RecordScope::All };
     let records = ledger.records(page).unwrap();
     for (seq, hash) in acknowledged {
         let found = records.iter().find(|record| record.seq == seq).map(|record| record.hash.to_string());

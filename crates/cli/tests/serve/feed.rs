@@ -107,7 +107,7 @@ fn readers_that_are_cut_off_again_and_again_lose_nothing_and_get_nothing_twice()
     let of_one = ledger.records(callboard_ledger::Page {
         after: 0,
         limit: usize::MAX,
-        scope: callboard_ledger::Scope::Entity(ids[0]),
+        scope: callboard_ledger::RecordScope::Entity(ids[0]),
     });
     let expected: Vec<u64> = of_one.unwrap().iter().map(|record| record.seq).collect();
     let newest = *expected.last().unwrap();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use callboard_ledger::{Ledger, Options, Page, Scope};
+use callboard_ledger::{Ledger, Options, Page, RecordScope};
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use serde_json::json;
 
@@ -57,7 +57,7 @@ fn storm_until(host: &Host, ids: &[String], deed: impl FnOnce(), wanted: &str) -
 #[track_caller]
 fn holds(store: &Path, acknowledged: &[(u64, String)]) {
     let ledger = Ledger::open(store, Options::default()).unwrap_or_else(|error| panic!("{error:?}"));
-    let page = Page { after: 0, limit: usize::MAX, scope: Scope::All };
+    let page = Page { after: 0, limit: usize::MAX, scope: RecordScope::All };
     let records: HashMap<u64, String> =
         ledger.records(page).unwrap().iter().map(|record| (record.seq, record.hash.to_string())).collect();
     assert!(acknowledged.len() > 20, "only {} were acknowledged", acknowledged.len());

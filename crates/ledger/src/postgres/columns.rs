@@ -7,13 +7,13 @@ use tokio_postgres::types::ToSql;
 
 use super::rows::urgency;
 use super::text;
-use crate::batch::Seen;
-use crate::body;
-use crate::checkpoint::Checkpoint;
 use crate::error::ReadError;
+use crate::proof::checkpoint::Checkpoint;
+use crate::proof::sealed::Step;
 use crate::record::{Hash, Record, Unreadable};
-use crate::sealed::Step;
 use crate::store::Stored;
+use crate::writing::batch::Seen;
+use crate::writing::body;
 
 pub(super) const RECORD: &str = "l.seq, l.entity, l.version, l.at, l.kind, l.type, l.channel, l.from_state, \
      l.via, l.to_state, l.actor_type, l.actor_id, l.key, l.body, l.hash FROM ledger l";

@@ -7,8 +7,8 @@
 use deadpool_postgres::Client;
 
 use crate::error::ReadError;
-use crate::legal;
-use crate::verify::Problem;
+use crate::proof::legal;
+use crate::proof::verify::Problem;
 
 /// The lines of a store as this program makes it, sorted.
 const SHAPE: &str = include_str!("shape.txt");

@@ -11,18 +11,19 @@ use tokio_postgres::Client;
 use uuid::Uuid;
 
 use super::columns::{self, BEGIN};
-use super::connect::{Place, Role};
+use super::connection::connect::{Role, StoreServer};
+use super::connection::trouble;
+use super::connection::worker::Worker;
 use super::rows::Rows;
-use super::worker::Worker;
-use super::{seals, trouble, views};
-use crate::batch::Seen;
-use crate::checkpoint::{PublicKey, Seal};
+use super::{seals, views};
 use crate::error::ReadError;
-use crate::export::Legacy;
-use crate::import::{self, ImportError, Imported, Line, Lines};
+use crate::moving::export::Legacy;
+use crate::moving::import::{self, ImportError, Imported, Line, Lines};
+use crate::proof::checkpoint::{PublicKey, Seal};
+use crate::proof::sealed::Sealed;
 use crate::record::Record;
-use crate::sealed::Sealed;
 use crate::store::Stored;
+use crate::writing::batch::Seen;
 
 /// Lines taken at once.
 const LINES_MAX: usize = 1000;
@@ -32,7 +33,7 @@ const TOUCHED_MAX: usize = 50_000;
 /// Lines are read on the caller's thread, and written by the worker.
 pub(super) fn import(
     worker: &Worker,
-    place: &Arc<Place>,
+    place: &Arc<StoreServer>,
     key: Option<&Path>,
     lines: &mut Lines<'_>,
 ) -> Result<Imported, ImportError> {
@@ -88,7 +89,7 @@ struct Taking {
 }
 
 impl Taking {
-    async fn begin(place: &Place, key: Option<PublicKey>) -> Result<Self, ReadError> {
+    async fn begin(place: &StoreServer, key: Option<PublicKey>) -> Result<Self, ReadError> {
         let client = place.connect(Role::Writer).await?;
         client.batch_execute(BEGIN).await?;
         // The lines may come slowly, and all of them are one transaction.

@@ -5,10 +5,10 @@
 use deadpool_postgres::Client;
 
 use super::columns;
-use super::connect::{Place, Role};
+use super::connection::connect::{Role, StoreServer};
 use super::schema::FORMAT;
-use crate::checkpoint::PublicKey;
 use crate::error::ReadError;
+use crate::proof::checkpoint::PublicKey;
 use crate::store::Info;
 
 pub(super) async fn info(client: Client) -> Result<Info, ReadError> {
@@ -43,14 +43,14 @@ pub(super) async fn signers(client: &Client) -> Result<Vec<PublicKey>, ReadError
 }
 
 /// A transaction that changes nothing and takes a number, which a server that cannot write does not give.
-pub(super) async fn probe(place: &Place) -> Result<(), ReadError> {
+pub(super) async fn probe(place: &StoreServer) -> Result<(), ReadError> {
     let client = place.connect(Role::Writer).await?;
     client.query_one("SELECT pg_current_xact_id()::text", &[]).await?;
     Ok(())
 }
 
 /// The server does this by itself in time; a person may want it at once.
-pub(super) async fn vacuum(place: &Place) -> Result<(), ReadError> {
+pub(super) async fn vacuum(place: &StoreServer) -> Result<(), ReadError> {
     let client = place.connect(Role::Writer).await?;
     client.batch_execute("SET statement_timeout = 0").await?;
     Ok(client.batch_execute("VACUUM (ANALYZE) ledger, entity, checkpoint, legacy").await?)

@@ -16,22 +16,23 @@ use deadpool_postgres::{
 use tokio_postgres::IsolationLevel;
 use uuid::Uuid;
 
-use super::connect::{Place, Role};
-use super::session::Patience;
+use super::connection::connect::{Role, StoreServer};
+use super::connection::session::Patience;
+use super::connection::worker::{Pending, Worker};
+use super::connection::{listener, trouble};
 use super::snapshot::Snapshot;
-use super::worker::{Pending, Worker};
-use super::{columns, defence, exchange, listener, maintain, pieces, schema, trouble, views};
-use crate::bell::Bell;
-use crate::checkpoint::{Checkpoint, PublicKey};
+use super::{columns, defence, exchange, listings, maintain, schema, views};
 use crate::engine::Ask;
 use crate::error::{OpenError, ReadError};
-use crate::export::Legacy;
-use crate::import::{ImportError, Imported, Lines};
+use crate::moving::export::Legacy;
+use crate::moving::import::{ImportError, Imported, Lines};
+use crate::moving::segment::Segment;
+use crate::proof::checkpoint::{Checkpoint, PublicKey};
+use crate::proof::verify::Problem;
+use crate::reading::views::{EachRecord, Share};
 use crate::record::{Hash, Record};
-use crate::segment::Segment;
-use crate::store::{Info, Listing, Page, Scope, Slice, Standing, Stored};
-use crate::verify::Problem;
-use crate::views::{EachRecord, Share};
+use crate::store::{Info, Listing, Page, RecordScope, Slice, StateCount, Stored};
+use crate::writing::wake_up::WakeUp;
 
 /// Connections at the most; a question beyond that waits for one.
 const CONNECTIONS_MAX: usize = 8;
@@ -49,7 +50,7 @@ const NO_ARCHIVE: ReadError = ReadError::Unsupported {
 
 /// Answers questions about a store.
 pub(crate) struct Reader {
-    place: Arc<Place>,
+    place: Arc<StoreServer>,
     pool: Pool,
     worker: Worker,
     /// Where the key lies that signs checkpoints; without one, nothing is signed.
@@ -59,7 +60,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    pub(crate) fn new(place: Place, key: Option<PathBuf>) -> Result<Self, OpenError> {
+    pub(crate) fn new(place: StoreServer, key: Option<PathBuf>) -> Result<Self, OpenError> {
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = Manager::from_config(place.config.clone(), place.tls.clone(), recycling);
         let settings: Arc<str> = place.settings(Role::Reader).into();
@@ -156,17 +157,17 @@ impl Ask for Reader {
     }
 
     /// Woken by the writers of all hosts; a look now and then remains, as a wake-up can be lost with its connection.
-    fn wait_beyond(&self, seq: u64, until: Instant, bell: &Arc<Bell>) -> Result<u64, ReadError> {
+    fn wait_beyond(&self, seq: u64, until: Instant, wake_up: &Arc<WakeUp>) -> Result<u64, ReadError> {
         self.listening.call_once(|| {
-            drop(self.worker.start(listener::listen(Arc::clone(&self.place), Arc::clone(bell))));
+            drop(self.worker.start(listener::listen(Arc::clone(&self.place), Arc::clone(wake_up))));
         });
         loop {
-            let heard = bell.count();
+            let heard = wake_up.count();
             let end = self.head()?;
             if end > seq || Instant::now() >= until {
                 return Ok(end);
             }
-            bell.wait(heard, until.min(Instant::now() + LOOK));
+            wake_up.wait(heard, until.min(Instant::now() + LOOK));
         }
     }
 
@@ -199,12 +200,12 @@ impl Ask for Reader {
         let slice = Arc::new(slice);
         self.ask(move |client| {
             let slice = Arc::clone(&slice);
-            async move { pieces::slice(&client, &slice).await }
+            async move { listings::slice(&client, &slice).await }
         })
     }
 
-    fn standings(&self) -> Result<(u64, Vec<Standing>), ReadError> {
-        self.ask(|client| async move { pieces::standings(&client).await })
+    fn standings(&self) -> Result<(u64, Vec<StateCount>), ReadError> {
+        self.ask(|client| async move { listings::standings(&client).await })
     }
 
     fn attention(&self, most: usize) -> Result<Vec<Stored>, ReadError> {
@@ -221,8 +222,8 @@ impl Ask for Reader {
     fn records(&self, page: Page) -> Result<Vec<Record>, ReadError> {
         // Within an entity the versions have the order of the log, and there is an index for them.
         let (scope, order, id) = match page.scope {
-            Scope::All => ("$2::uuid IS NULL", "l.seq", None),
-            Scope::Entity(id) => ("l.entity = $2", "l.version", Some(id.uuid())),
+            RecordScope::All => ("$2::uuid IS NULL", "l.seq", None),
+            RecordScope::Entity(id) => ("l.entity = $2", "l.version", Some(id.uuid())),
         };
         let most = limit(page.limit);
         self.ask(move |client| async move {

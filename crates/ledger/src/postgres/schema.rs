@@ -5,11 +5,11 @@
 
 use tokio_postgres::Client;
 
-use super::connect::{Place, Role};
+use super::connection::connect::{Role, StoreServer};
 use super::seals;
-use crate::checkpoint::{PublicKey, Seal};
 use crate::error::OpenError;
-use crate::legal;
+use crate::proof::checkpoint::{PublicKey, Seal};
+use crate::proof::legal;
 
 /// The newest format this program knows: the number of the last migration.
 pub(super) const FORMAT: i64 = 3;
@@ -22,7 +22,7 @@ mod embedded {
 }
 
 /// Makes the store what this program needs, or says why it cannot.
-pub(super) async fn open(place: &Place, seal: Option<&Seal>) -> Result<(), OpenError> {
+pub(super) async fn open(place: &StoreServer, seal: Option<&Seal>) -> Result<(), OpenError> {
     let (mut client, task) = place.dial(Role::Writer).await.map_err(|source| place.server(source))?;
     let mut done = bring_up(&mut client, place).await;
     if let (Ok(()), Some(seal)) = (&done, seal) {
@@ -37,7 +37,7 @@ pub(super) async fn open(place: &Place, seal: Option<&Seal>) -> Result<(), OpenE
     done
 }
 
-async fn bring_up(client: &mut Client, place: &Place) -> Result<(), OpenError> {
+async fn bring_up(client: &mut Client, place: &StoreServer) -> Result<(), OpenError> {
     if check(client, place).await? < FORMAT {
         client.batch_execute(HOLD).await.map_err(|source| place.server(source))?;
         // Another first start may have done it while this one waited.
@@ -49,7 +49,7 @@ async fn bring_up(client: &mut Client, place: &Place) -> Result<(), OpenError> {
 }
 
 /// The format of the store, unless a newer program made it.
-async fn check(client: &Client, place: &Place) -> Result<i64, OpenError> {
+async fn check(client: &Client, place: &StoreServer) -> Result<i64, OpenError> {
     let found = format(client).await.map_err(|source| place.server(source))?;
     if found > FORMAT {
         return Err(OpenError::Newer { path: place.shown().into(), found, known: FORMAT });
@@ -66,7 +66,7 @@ pub(super) async fn format(client: &Client) -> Result<i64, tokio_postgres::Error
     client.query_one("SELECT coalesce(max(format), 0) FROM meta", &[]).await?.try_get(0)
 }
 
-async fn migrate(client: &mut Client, place: &Place) -> Result<(), OpenError> {
+async fn migrate(client: &mut Client, place: &StoreServer) -> Result<(), OpenError> {
     embedded::migrations::runner()
         .set_grouped(true)
         .run_async(client)

@@ -6,10 +6,10 @@
 use tokio_postgres::Client;
 
 use super::columns::{self, BEGIN, SealValues};
-use crate::checkpoint::{PublicKey, Seal};
 use crate::error::ReadError;
+use crate::proof::checkpoint::{PublicKey, Seal};
+use crate::proof::sealed::{Ends, Sealed, Step};
 use crate::record::Hash;
-use crate::sealed::{Ends, Sealed, Step};
 
 /// Where a writer with this key goes on; the lock must be held.
 pub(super) async fn look_back(client: &Client, key: PublicKey, head: u64) -> Result<Sealed, ReadError> {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use tokio_postgres::{Client, Row};
 
-use super::connect::{Place, Role};
-use super::worker::{Pending, Worker};
+use super::connection::connect::{Role, StoreServer};
+use super::connection::worker::{Pending, Worker};
 use crate::error::ReadError;
 
 /// Rows that are on their way at once.
@@ -21,7 +21,7 @@ pub(super) struct Snapshot<'a> {
 }
 
 impl<'a> Snapshot<'a> {
-    pub(super) fn open(worker: &'a Worker, place: &Arc<Place>) -> Result<Self, ReadError> {
+    pub(super) fn open(worker: &'a Worker, place: &Arc<StoreServer>) -> Result<Self, ReadError> {
         let place = Arc::clone(place);
         let opening = worker.start(async move {
             let client = place.connect(Role::Reader).await?;

@@ -16,23 +16,23 @@ use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::columns::{self, BEGIN, SealValues, Touch};
+use super::connection::session::Session;
+use super::connection::trouble::{self, SILENCE, Trouble};
 use super::rows::{Rows, ViewRow, Written};
-use super::session::Session;
-use super::trouble::{self, SILENCE, Trouble};
 use super::{seals, text};
-use crate::batch::{Drafted, HOT_MAX, Judged, Seen, Standing, Verdict, receipts};
-use crate::checkpoint::Seal;
 use crate::error::ReadError;
 use crate::mutant;
+use crate::proof::checkpoint::Seal;
+use crate::proof::sealed::{Sealed, Step};
 use crate::record::Record;
-use crate::sealed::{Sealed, Step};
-use crate::several::Several;
 use crate::store::{Job, Part, Receipt, Stored};
+use crate::writing::batch::{BatchState, Drafted, HOT_MAX, JobResult, Judged, Seen, receipts};
+use crate::writing::several::Several;
 
 /// What the writer knows of the log between two batches.
 #[derive(Default)]
 pub(super) struct Memory {
-    standing: Standing,
+    standing: BatchState,
     /// The log ended where the standing says, as of the last look; nothing when that is in doubt.
     is_known: bool,
     /// Somebody else wrote between the last two looks.
@@ -54,7 +54,7 @@ pub(super) enum Broken {
     /// Somebody else wrote since the last look; nothing was committed.
     Overtaken,
     /// The commit was on its way when the connection was lost: nobody knows.
-    InFlight(Vec<Verdict>, String),
+    InFlight(Vec<JobResult>, String),
 }
 
 impl<E: Into<ReadError>> From<E> for Broken {
@@ -65,7 +65,7 @@ impl<E: Into<ReadError>> From<E> for Broken {
 
 /// What was decided about a batch.
 struct Draft {
-    verdicts: Vec<Verdict>,
+    verdicts: Vec<JobResult>,
     born: Vec<EntityId>,
     moved: Vec<(EntityId, Written)>,
 }
@@ -105,7 +105,7 @@ impl Memory {
         jobs: &[&Job],
         seal: Option<&Seal>,
         limit: Duration,
-    ) -> Result<Vec<Verdict>, Broken> {
+    ) -> Result<Vec<JobResult>, Broken> {
         let wanted = self.wanted(jobs);
         let (entities, keys) = within(limit, fetch(session, &wanted)).await??;
         self.warm(jobs, &entities)?;
@@ -145,7 +145,7 @@ impl Memory {
         jobs: &[&Job],
         seal: Option<&Seal>,
         limit: Duration,
-    ) -> Result<Vec<Verdict>, Broken> {
+    ) -> Result<Vec<JobResult>, Broken> {
         let done = self.under_lock(session, jobs, seal, limit).await;
         let is_open = match &done {
             Err(Broken::Before(trouble)) => !matches!(trouble, Trouble::Lost(_)),
@@ -166,7 +166,7 @@ impl Memory {
         jobs: &[&Job],
         seal: Option<&Seal>,
         limit: Duration,
-    ) -> Result<Vec<Verdict>, Broken> {
+    ) -> Result<Vec<JobResult>, Broken> {
         let wanted = self.wanted(jobs);
         let look = join3(
             session.client.batch_execute(BEGIN),
@@ -205,7 +205,7 @@ impl Memory {
         draft: Draft,
         step: Option<&Step>,
         limit: Duration,
-    ) -> Result<Vec<Verdict>, Broken> {
+    ) -> Result<Vec<JobResult>, Broken> {
         let client = &session.client;
         let sent = join(self.put(session, &draft, step), client.batch_execute("COMMIT"));
         let flight = join(sent, mutant::point_behind("commit_sent"));

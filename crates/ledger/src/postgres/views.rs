@@ -6,14 +6,14 @@
 use tokio_postgres::Client;
 
 use super::columns::{self, BEGIN};
-use super::connect::{Place, Role};
+use super::connection::connect::{Role, StoreServer};
 use super::rows::{Rows, ViewRow, Written};
 use super::snapshot::Snapshot;
 use crate::error::ReadError;
 use crate::mutant;
+use crate::proof::verify::Problem;
+use crate::reading::views::Share;
 use crate::store::Stored;
-use crate::verify::Problem;
-use crate::views::Share;
 
 /// View rows sent at once.
 const ROWS_MAX: usize = 1000;
@@ -34,7 +34,7 @@ pub(super) fn problems(snapshot: &Snapshot<'_>, mut share: Share) -> Result<Vec<
 }
 
 /// Writes the view anew under the lock, after folding in what was written since the caller folded.
-pub(super) async fn rebuild(place: &Place, mut folded: Share) -> Result<(), ReadError> {
+pub(super) async fn rebuild(place: &StoreServer, mut folded: Share) -> Result<(), ReadError> {
     let client = place.connect(Role::Writer).await?;
     client.batch_execute(BEGIN).await?;
     let sql = format!("SELECT {} WHERE l.seq > $1 ORDER BY l.seq", columns::RECORD);

@@ -10,22 +10,23 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, Runtime};
 
-use super::connect::Place;
-use super::session::{Backend, Patience, Refused, Session};
+use super::connection::connect::StoreServer;
+use super::connection::fence;
+use super::connection::session::{Backend, Patience, Refused, Session};
+use super::connection::trouble::{self, SILENCE, Trouble};
+use super::schema;
 use super::transaction::{Broken, Memory};
-use super::trouble::{self, SILENCE, Trouble};
-use super::{fence, schema};
-use crate::batch::{Anchor, Verdict, fault_of, receipts};
-use crate::checkpoint::Seal;
 use crate::engine::Commit;
 use crate::error::{Fault, OpenError};
 use crate::mutant;
+use crate::proof::checkpoint::Seal;
+use crate::proof::witness::Witness;
 use crate::store::{Job, Receipt};
-use crate::witness::Witness;
+use crate::writing::batch::{Anchor, JobResult, fault_of, receipts};
 
 /// The writer of one process. It lives on a thread of its own: its calls block.
 pub(crate) struct Writer {
-    place: Place,
+    place: StoreServer,
     seal: Option<Seal>,
     memory: Memory,
     /// The newest record that this writer has answered for.
@@ -45,7 +46,7 @@ const ROUNDS_MAX: u32 = 3;
 
 impl Writer {
     /// Opens the store, making it if it is not there. Blocks, so it must not run on a thread of another runtime.
-    pub(crate) fn new(place: Place, key: Option<&Path>) -> Result<Self, OpenError> {
+    pub(crate) fn new(place: StoreServer, key: Option<&Path>) -> Result<Self, OpenError> {
         let fail = |source| OpenError::Directory { path: place.shown().into(), source };
         let runtime = Builder::new_current_thread().enable_all().build().map_err(fail)?;
         let seal = key.map(Seal::at).transpose()?;
@@ -56,7 +57,7 @@ impl Writer {
         Ok(Self { place, seal, memory, anchor, session, witness: None, used_at, runtime })
     }
 
-    fn settle(&mut self, jobs: &[&Job], round: u32) -> Vec<Verdict> {
+    fn settle(&mut self, jobs: &[&Job], round: u32) -> Vec<JobResult> {
         if jobs.is_empty() {
             return Vec::new();
         }
@@ -70,7 +71,7 @@ impl Writer {
         }
     }
 
-    fn attempt(&mut self, jobs: &[&Job], round: u32) -> Result<Vec<Verdict>, Upset> {
+    fn attempt(&mut self, jobs: &[&Job], round: u32) -> Result<Vec<JobResult>, Upset> {
         let mut patience = Patience::new(self.place.busy_wait);
         loop {
             self.reach(&mut patience).map_err(|refused| Upset::Fault(refused.fault()))?;
@@ -96,7 +97,7 @@ impl Writer {
         }
     }
 
-    fn try_once(&mut self, jobs: &[&Job]) -> Result<Vec<Verdict>, Broken> {
+    fn try_once(&mut self, jobs: &[&Job]) -> Result<Vec<JobResult>, Broken> {
         let Some(session) = &self.session else { unreachable!("BUG: it was reached before") };
         let seal = self.seal.as_ref();
         let is_calm = self.used_at.elapsed() < TRUSTED_FOR && self.memory.is_calm(seal);
@@ -134,7 +135,13 @@ impl Writer {
     }
 
     /// The connection was lost while the commit was on its way: only what is found on a new one counts.
-    fn resolve(&mut self, jobs: &[&Job], verdicts: Vec<Verdict>, error: &str, round: u32) -> Vec<Verdict> {
+    fn resolve(
+        &mut self,
+        jobs: &[&Job],
+        verdicts: Vec<JobResult>,
+        error: &str,
+        round: u32,
+    ) -> Vec<JobResult> {
         let Some(lost) = self.session.take() else { unreachable!("BUG: it committed without a session") };
         if mutant::removed("resolve_unknown_commits") {
             return verdicts;
@@ -146,7 +153,7 @@ impl Writer {
         }
     }
 
-    fn read_back(&mut self, lost: &Backend, verdicts: &[Verdict]) -> Result<Found, String> {
+    fn read_back(&mut self, lost: &Backend, verdicts: &[JobResult]) -> Result<Found, String> {
         let written = || receipts(verdicts).filter(|receipt| !receipt.repeated);
         let (Some(first), Some(last)) = (written().next(), written().next_back()) else {
             return Ok(Found::All);
@@ -170,9 +177,9 @@ impl Writer {
 
     /// The batch is not there, and that is certain. What has a key, or wrote nothing, is run again; a record without
     /// a key is for its caller to send again.
-    fn again(&mut self, jobs: &[&Job], verdicts: Vec<Verdict>, error: &str, round: u32) -> Vec<Verdict> {
+    fn again(&mut self, jobs: &[&Job], verdicts: Vec<JobResult>, error: &str, round: u32) -> Vec<JobResult> {
         let not_written = || Err(Fault::NotWritten(error.to_owned()).into());
-        let may_run = |(job, verdict): &(&&Job, &Verdict)| {
+        let may_run = |(job, verdict): &(&&Job, &JobResult)| {
             round < ROUNDS_MAX && (!is_written(verdict) || job.is_keyed())
         };
         let chosen: Vec<bool> = jobs.iter().zip(&verdicts).map(|pair| may_run(&pair)).collect();
@@ -193,13 +200,13 @@ enum Found {
 }
 
 /// Did this batch write records for the job?
-fn is_written(verdict: &Verdict) -> bool {
+fn is_written(verdict: &JobResult) -> bool {
     receipts(std::slice::from_ref(verdict)).any(|receipt| !receipt.repeated)
 }
 
 /// The store cannot be read back: what was written may or may not be there, and nothing else was judged on solid
 /// ground.
-fn doubt(verdict: &Verdict, error: &str, again: &str) -> Verdict {
+fn doubt(verdict: &JobResult, error: &str, again: &str) -> JobResult {
     let text = format!("{error}; then {again}");
     Err(if is_written(verdict) { Fault::Unknown(text) } else { Fault::ReadOnly(text) }.into())
 }

@@ -12,10 +12,10 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 use super::columns;
 use crate::error::ReadError;
+use crate::moving::segment::Segment;
 use crate::mutant;
+use crate::proof::verify::Problem;
 use crate::record::{Hash, Record, Unreadable};
-use crate::segment::Segment;
-use crate::verify::Problem;
 
 /// The newest record that is in a segment.
 pub(super) fn end(connection: &Connection) -> Result<u64, ReadError> {

@@ -7,12 +7,12 @@ use rusqlite::Row;
 use rusqlite::types::{Type, ValueRef};
 use uuid::Uuid;
 
-use crate::body;
-use crate::borrowed::Borrowed;
-use crate::checkpoint::Checkpoint;
 use crate::error::ReadError;
+use crate::proof::checkpoint::Checkpoint;
+use crate::reading::borrowed::Borrowed;
 use crate::record::{Hash, Record, Unreadable};
 use crate::store::Stored;
+use crate::writing::body;
 
 /// The columns of a record, in the order in which they are read and written.
 macro_rules! record {

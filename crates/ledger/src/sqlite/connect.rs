@@ -11,9 +11,10 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::{edges, seals};
-use crate::checkpoint::Seal;
 use crate::error::{OpenError, ReadError};
-use crate::{mutant, witness};
+use crate::mutant;
+use crate::proof::checkpoint::Seal;
+use crate::proof::witness;
 
 /// The newest format this program knows: the number of the last migration.
 pub(super) const FORMAT: i64 = 4;
@@ -27,7 +28,7 @@ mod embedded {
 
 /// Where a store is and how long a writer waits for another.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct StoreFile {
     pub(crate) path: PathBuf,
     pub(super) busy_wait: Duration,
     /// May the store be made if it is not there?
@@ -39,7 +40,7 @@ pub(crate) struct Place {
     vfs: Option<String>,
 }
 
-impl Place {
+impl StoreFile {
     pub(crate) fn new(path: &Path, busy_wait: Duration) -> Self {
         Self {
             path: path.to_owned(),

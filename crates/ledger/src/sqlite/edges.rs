@@ -5,7 +5,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
-use crate::legal::{self, LegalEdge};
+use crate::proof::legal::{self, LegalEdge};
 
 /// Adds the edges the store does not know yet. A glance at the digest is enough if the same program did it before.
 pub(super) fn sync(connection: &mut Connection) -> Result<(), rusqlite::Error> {

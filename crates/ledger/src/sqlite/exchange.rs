@@ -9,17 +9,17 @@ use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 use uuid::Uuid;
 
 use super::columns;
-use super::pen::{insert, insert_entity};
 use super::seals;
+use super::statements::{insert, insert_entity};
 use super::writer::look;
-use crate::batch::Seen;
-use crate::checkpoint::Seal;
 use crate::error::{ReadError, chain};
-use crate::export::Legacy;
-use crate::import::{self, ImportError, Imported, Line, Lines};
+use crate::moving::export::Legacy;
+use crate::moving::import::{self, ImportError, Imported, Line, Lines};
+use crate::proof::checkpoint::Seal;
+use crate::proof::sealed::Sealed;
 use crate::record::Record;
-use crate::sealed::Sealed;
 use crate::store::Stored;
+use crate::writing::batch::Seen;
 
 /// Entities whose view rows are not written yet; beyond it they are written and let go.
 const TOUCHED_MAX: usize = 50_000;

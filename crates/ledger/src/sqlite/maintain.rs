@@ -8,14 +8,14 @@ use std::path::Path;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::connect::FORMAT;
-use super::pen::bind_entity;
+use super::statements::bind_entity;
 use super::{archive, columns, signers};
 use crate::error::ReadError;
 use crate::mutant;
+use crate::proof::verify::Problem;
+use crate::reading::views::{EachRecord, Share};
 use crate::record::Record;
 use crate::store::Info;
-use crate::verify::Problem;
-use crate::views::{EachRecord, Share};
 
 pub(super) fn each_record(
     connection: &Connection,

@@ -16,7 +16,7 @@ use std::sync::{PoisonError, RwLock};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
-use super::connect::Place;
+use super::connect::StoreFile;
 /// The files of one open store. Shared by the writer and the readers of a process.
 pub(crate) struct Pinned {
     path: PathBuf,
@@ -55,13 +55,13 @@ pub(super) struct Exchanged {
 
 impl Pinned {
     /// Holds the files of a store that a connection has open.
-    pub(super) fn of(place: &Place, connection: &Connection) -> Result<Self, rusqlite::Error> {
+    pub(super) fn of(place: &StoreFile, connection: &Connection) -> Result<Self, rusqlite::Error> {
         let files = RwLock::new(Files::of(place, connection)?);
         Ok(Self { path: place.path.clone(), files, is_over: AtomicBool::new(false) })
     }
 
     /// Holds the database alone, for somebody who only reads: the WAL and the index come and go with those who write.
-    pub(super) fn of_database(place: &Place) -> Self {
+    pub(super) fn of_database(place: &StoreFile) -> Self {
         let files = Files { database: Held::of(&place.path).ok(), beside: Vec::new() };
         Self { path: place.path.clone(), files: RwLock::new(files), is_over: AtomicBool::new(false) }
     }
@@ -129,7 +129,7 @@ impl Exchanged {
 
 impl Files {
     /// Holds what lies at the path. The caller has the store open.
-    pub(super) fn of(place: &Place, connection: &Connection) -> Result<Self, rusqlite::Error> {
+    pub(super) fn of(place: &StoreFile, connection: &Connection) -> Result<Self, rusqlite::Error> {
         if !place.is_on_disk() {
             return Ok(Self::default());
         }

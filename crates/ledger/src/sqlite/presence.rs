@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, ffi};
 
-use super::connect::{Place, settle};
+use super::connect::{StoreFile, settle};
 use crate::error::OpenError;
 use crate::mutant;
 
@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// How long a reader that is not ours is waited for.
 const SETTLE_WAIT: Duration = Duration::from_millis(100);
 
-impl Place {
+impl StoreFile {
     /// Opens the store for writing, and settles what an earlier process may have left behind if nobody else is there.
     pub(super) fn enter(&self) -> Result<(Connection, Presence), OpenError> {
         let fail = |source| self.no_lock(source);

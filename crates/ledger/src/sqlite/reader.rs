@@ -11,32 +11,32 @@ use callboard_kernel::{EntityId, Moment};
 use callboard_lifecycle::{Kind, Words};
 use rusqlite::{Connection, OptionalExtension};
 
-use super::connect::{Access, Place};
+use super::connect::{Access, StoreFile};
 use super::pinned::{Exchanged, Pinned};
 use super::presence::Presence;
-use super::{archive, columns, exchange, maintain, pieces, seals, signers};
-use crate::bell::Bell;
-use crate::checkpoint::{Checkpoint, PublicKey};
+use super::{archive, columns, exchange, listings, maintain, seals, signers};
 use crate::engine::Ask;
 use crate::error::{OpenError, ReadError};
-use crate::export::Legacy;
-use crate::import::{ImportError, Imported, Lines};
+use crate::moving::export::Legacy;
+use crate::moving::import::{ImportError, Imported, Lines};
+use crate::moving::segment::Segment;
+use crate::proof::checkpoint::{Checkpoint, PublicKey};
+use crate::proof::verify::Problem;
+use crate::reading::views::{EachRecord, Share};
 use crate::record::{Hash, Record};
-use crate::segment::Segment;
-use crate::store::{Info, Listing, Page, Scope, Slice, Standing, Stored};
-use crate::verify::Problem;
-use crate::views::{EachRecord, Share};
+use crate::store::{Info, Listing, Page, RecordScope, Slice, StateCount, Stored};
+use crate::writing::wake_up::WakeUp;
 
 /// Connections beyond this many are closed after use.
 const IDLE_MAX: usize = 8;
 /// Page cache of one connection: enough for the inner pages of large tables; the system keeps the others, once for all.
 const CACHE_KIB: i64 = 4 * 1024;
-/// How soon a commit of another process is seen, which rings no bell here.
+/// How soon a commit of another process is seen, which sends no wake-up here.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// Answers questions about a store.
 pub(crate) struct Reader {
-    place: Place,
+    place: StoreFile,
     idle: Mutex<Vec<Connection>>,
     pinned: Arc<Pinned>,
     /// How it is read by a process that does not write; nothing beside the writer of this process.
@@ -46,7 +46,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    pub(crate) fn new(place: Place, pinned: Arc<Pinned>, presence: Presence) -> Self {
+    pub(crate) fn new(place: StoreFile, pinned: Arc<Pinned>, presence: Presence) -> Self {
         Self {
             place: place.existing(),
             idle: Mutex::new(Vec::new()),
@@ -57,7 +57,7 @@ impl Reader {
     }
 
     /// Answers questions about a store that this process does not write.
-    pub(crate) fn alone(place: Place) -> Result<Self, OpenError> {
+    pub(crate) fn alone(place: StoreFile) -> Result<Self, OpenError> {
         let access = place.find_access()?;
         let pinned = Arc::new(Pinned::of_database(&place));
         Ok(Self { place, idle: Mutex::new(Vec::new()), pinned, alone: Some(access), _presence: None })
@@ -154,7 +154,7 @@ impl Ask for Reader {
     }
 
     /// A commit of any connection changes the version of the data, and looking at that is cheap.
-    fn wait_beyond(&self, seq: u64, until: Instant, bell: &Arc<Bell>) -> Result<u64, ReadError> {
+    fn wait_beyond(&self, seq: u64, until: Instant, wake_up: &Arc<WakeUp>) -> Result<u64, ReadError> {
         if self.alone == Some(Access::AsItLies) {
             // A connection that reads the file as it lies does not see it change.
             loop {
@@ -162,19 +162,19 @@ impl Ask for Reader {
                 if end > seq || Instant::now() >= until {
                     return Ok(end);
                 }
-                bell.wait(bell.count(), until.min(Instant::now() + LOOK));
+                wake_up.wait(wake_up.count(), until.min(Instant::now() + LOOK));
             }
         }
         let version = |connection: &Connection| -> Result<i64, rusqlite::Error> {
             connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))
         };
         self.lend(|connection| {
-            let (mut heard, mut seen) = (bell.count(), version(connection)?);
+            let (mut heard, mut seen) = (wake_up.count(), version(connection)?);
             let mut end = head(connection)?;
             while end <= seq && Instant::now() < until {
-                bell.wait(heard, until.min(Instant::now() + LOOK));
+                wake_up.wait(heard, until.min(Instant::now() + LOOK));
                 self.check(Some(connection))?;
-                heard = bell.count();
+                heard = wake_up.count();
                 let found = version(connection)?;
                 if found != seen {
                     (seen, end) = (found, head(connection)?);
@@ -202,11 +202,11 @@ impl Ask for Reader {
     }
 
     fn slice(&self, slice: Slice) -> Result<Vec<Stored>, ReadError> {
-        self.with(|connection| pieces::slice(connection, &slice))
+        self.with(|connection| listings::slice(connection, &slice))
     }
 
-    fn standings(&self) -> Result<(u64, Vec<Standing>), ReadError> {
-        self.with(|connection| Ok((head(connection)?, pieces::standings(connection)?)))
+    fn standings(&self) -> Result<(u64, Vec<StateCount>), ReadError> {
+        self.with(|connection| Ok((head(connection)?, listings::standings(connection)?)))
     }
 
     fn attention(&self, limit: usize) -> Result<Vec<Stored>, ReadError> {
@@ -218,8 +218,8 @@ impl Ask for Reader {
 
     fn records(&self, page: Page) -> Result<Vec<Record>, ReadError> {
         let (scope, id) = match page.scope {
-            Scope::All => ("?2 IS NULL", None),
-            Scope::Entity(id) => ("entity = ?2", Some(*id.uuid().as_bytes())),
+            RecordScope::All => ("?2 IS NULL", None),
+            RecordScope::Entity(id) => ("entity = ?2", Some(*id.uuid().as_bytes())),
         };
         let sql = format!(
             "SELECT {} FROM ledger WHERE seq > ?1 AND {scope} ORDER BY seq LIMIT ?3",
@@ -392,8 +392,8 @@ fn from_archive(connection: &Connection, page: Page) -> Result<Vec<Record>, Read
             return Ok(ControlFlow::Break(()));
         }
         if match page.scope {
-            Scope::All => true,
-            Scope::Entity(id) => id.uuid() == record.entity,
+            RecordScope::All => true,
+            RecordScope::Entity(id) => id.uuid() == record.entity,
         } {
             found.push(record);
         }

@@ -6,15 +6,15 @@
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 use super::columns;
-use super::pen::one;
 use super::reader::collect;
+use super::statements::one;
 use super::writer::look;
-use crate::batch::Seen;
-use crate::checkpoint::{Checkpoint, PublicKey, Seal};
 use crate::error::ReadError;
 use crate::mutant;
+use crate::proof::checkpoint::{Checkpoint, PublicKey, Seal};
+use crate::proof::sealed::{Ends, Sealed, Step};
 use crate::record::Hash;
-use crate::sealed::{Ends, Sealed, Step};
+use crate::writing::batch::Seen;
 
 /// The two newest checkpoints, the newest first.
 pub(super) fn newest(connection: &Connection) -> Result<Vec<Checkpoint>, ReadError> {

@@ -6,8 +6,8 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use super::columns;
-use crate::checkpoint::PublicKey;
 use crate::error::ReadError;
+use crate::proof::checkpoint::PublicKey;
 
 /// Lists the key unless it is listed.
 pub(super) fn record(connection: &Connection, key: PublicKey) -> Result<(), rusqlite::Error> {

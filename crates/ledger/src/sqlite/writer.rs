@@ -10,26 +10,26 @@ use std::sync::Arc;
 use callboard_kernel::{Event, EventType, Moment};
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 
-use super::connect::{Place, settle};
-use super::pen::Pen;
+use super::connect::{StoreFile, settle};
 use super::pinned::{Exchanged, Files, Pinned};
 use super::presence::Presence;
+use super::statements::Statements;
 use super::{archive, seals, signers};
-use crate::answers::Answers;
-use crate::batch::{Anchor, Drafted, Judged, Seen, Standing, Verdict, fault_of, receipts};
-use crate::checkpoint::{PublicKey, Seal};
 use crate::engine::Commit;
 use crate::error::{Fault, OpenError, ReadError, chain};
 use crate::mutant;
+use crate::proof::checkpoint::{PublicKey, Seal};
+use crate::proof::sealed::{Sealed, Step};
+use crate::proof::witness::Witness;
 use crate::record::Hash;
-use crate::sealed::{Sealed, Step};
-use crate::several::Several;
 use crate::store::{Job, Receipt};
-use crate::witness::Witness;
+use crate::writing::answers::Answers;
+use crate::writing::batch::{Anchor, BatchState, Drafted, JobResult, Judged, Seen, fault_of, receipts};
+use crate::writing::several::Several;
 
 /// The writer of one process.
 pub(crate) struct Writer {
-    place: Place,
+    place: StoreFile,
     seal: Seal,
     open: Option<Open>,
     pinned: Arc<Pinned>,
@@ -47,7 +47,7 @@ const WAL_PAGES: i64 = 8192;
 /// What is known while the connection lives.
 struct Open {
     connection: Connection,
-    standing: Standing,
+    standing: BatchState,
     /// Where the seals end; nothing before the first look.
     sealed: Option<Sealed>,
     /// The seal of the newest commit, until the second place is told.
@@ -60,7 +60,7 @@ struct Open {
 
 impl Writer {
     /// Opens the store; the process must keep its presence for as long as any of its connections is open.
-    pub(crate) fn new(place: Place) -> Result<(Self, Presence, Arc<Pinned>), OpenError> {
+    pub(crate) fn new(place: StoreFile) -> Result<(Self, Presence, Arc<Pinned>), OpenError> {
         let (connection, presence) = place.enter()?;
         let seal = place.seal()?;
         let fail = |source| place.database(source);
@@ -79,14 +79,14 @@ impl Writer {
         Ok((writer, presence, pinned))
     }
 
-    fn alone(&mut self, job: &Job) -> Verdict {
+    fn alone(&mut self, job: &Job) -> JobResult {
         match self.attempt(std::slice::from_ref(job)) {
             Ok(mut verdicts) => verdicts.pop().unwrap_or(Err(Fault::Closed.into())),
             Err(upset) => Err(upset.fault().into()),
         }
     }
 
-    fn attempt(&mut self, jobs: &[Job]) -> Result<Vec<Verdict>, Upset> {
+    fn attempt(&mut self, jobs: &[Job]) -> Result<Vec<JobResult>, Upset> {
         if self.open.is_none() {
             self.open = Some(self.reopen().map_err(|error| Upset::Fault(refusal(&error)))?);
         }
@@ -123,7 +123,7 @@ impl Writer {
 
     /// The commit failed: only what is found in a fresh connection counts, and only after it was settled. The jobs
     /// shared one transaction, so all of them share its fate, and a refusal that was decided inside it means nothing.
-    fn read_back(&mut self, verdicts: Vec<Verdict>, error: &rusqlite::Error) -> Vec<Verdict> {
+    fn read_back(&mut self, verdicts: Vec<JobResult>, error: &rusqlite::Error) -> Vec<JobResult> {
         let newest = receipts(&verdicts).map(|receipt| &receipt.record).max_by_key(|record| record.seq);
         let Some((seq, hash)) = newest.map(|record| (record.seq, record.hash)) else {
             self.open = self.reopen().ok();
@@ -175,7 +175,7 @@ impl From<Exchanged> for OpenError {
 
 impl Commit for Writer {
     fn commit(&mut self, jobs: Vec<Job>) -> Result<Anchor, Fault> {
-        let verdicts: Vec<Verdict> = match self.attempt(&jobs) {
+        let verdicts: Vec<JobResult> = match self.attempt(&jobs) {
             Ok(verdicts) => verdicts,
             // One of them upset the database: each gets its own transaction, so only that one fails.
             Err(Upset::Statement) if jobs.len() > 1 => jobs.iter().map(|job| self.alone(job)).collect(),
@@ -288,7 +288,7 @@ impl Open {
         connection.pragma_update(None, "wal_autocheckpoint", WAL_PAGES)?;
         Ok(Self {
             connection,
-            standing: Standing::default(),
+            standing: BatchState::default(),
             sealed: None,
             step: None,
             data_version: -1,
@@ -301,7 +301,7 @@ impl Open {
         (self.data_version, self.step) = (-1, None);
     }
 
-    fn transact(&mut self, jobs: &[Job], seal: &Seal, verdicts: &mut Vec<Verdict>) -> Result<(), Broken> {
+    fn transact(&mut self, jobs: &[Job], seal: &Seal, verdicts: &mut Vec<JobResult>) -> Result<(), Broken> {
         mutant::point("before_begin");
         if mutant::removed("answer_after_commit") && !self.connection.is_autocommit() {
             self.connection.execute_batch("COMMIT")?;
@@ -324,15 +324,15 @@ impl Open {
         committed.map(|_| ()).map_err(Broken::Commit)
     }
 
-    fn inside(&mut self, jobs: &[Job], seal: &Seal, verdicts: &mut Vec<Verdict>) -> Result<(), ReadError> {
+    fn inside(&mut self, jobs: &[Job], seal: &Seal, verdicts: &mut Vec<JobResult>) -> Result<(), ReadError> {
         self.catch_up(seal.public_key())?;
         let before = self.connection.total_changes();
-        let mut pen = Pen::new(&self.connection)?;
+        let mut statements = Statements::new(&self.connection)?;
         for job in jobs {
-            verdicts.push(one(&self.connection, &mut self.standing, &mut pen, job)?);
+            verdicts.push(one(&self.connection, &mut self.standing, &mut statements, job)?);
         }
-        let written = pen.written;
-        drop(pen);
+        let written = statements.written;
+        drop(statements);
         // What a trigger does counts too: one that was added and changes what was written is found here.
         if self.connection.total_changes() - before != written && !mutant::removed("count_what_was_written") {
             return Err(ReadError::NotWritten("something else changed with it"));
@@ -341,7 +341,7 @@ impl Open {
     }
 
     /// Seals what was written.
-    fn seal(&mut self, seal: &Seal, verdicts: &[Verdict]) -> Result<(), ReadError> {
+    fn seal(&mut self, seal: &Seal, verdicts: &[JobResult]) -> Result<(), ReadError> {
         let Some(sealed) = &mut self.sealed else { unreachable!("BUG: it was looked for before") };
         let mut is_written = false;
         for receipt in receipts(verdicts).filter(|receipt| !receipt.repeated) {
@@ -380,18 +380,18 @@ impl Open {
 
 fn one(
     connection: &Connection,
-    standing: &mut Standing,
-    pen: &mut Pen<'_>,
+    standing: &mut BatchState,
+    statements: &mut Statements<'_>,
     job: &Job,
-) -> Result<Verdict, ReadError> {
+) -> Result<JobResult, ReadError> {
     standing.make_room(job);
     let earlier = job.parts.try_map(|part| {
         let command = &part.request.command;
         if !standing.has(command.entity) {
-            standing.warm(pen.stored(command.entity)?);
+            standing.warm(statements.stored(command.entity)?);
         }
         match &command.key {
-            Some(key) if !mutant::removed("look_up_keys") => match pen.earlier(command.entity, key)? {
+            Some(key) if !mutant::removed("look_up_keys") => match statements.earlier(command.entity, key)? {
                 None => archive::keyed(connection, command.entity, key),
                 earlier => Ok(earlier),
             },
@@ -404,14 +404,14 @@ fn one(
     };
     for (record, _) in drafted.iter() {
         mutant::point("before_insert");
-        pen.record(record)?;
+        statements.record(record)?;
     }
     if mutant::removed("view_in_the_same_transaction") {
         connection.execute_batch("COMMIT; BEGIN IMMEDIATE")?;
     }
     for (at, (_, event)) in drafted.iter().enumerate() {
         mutant::point("before_view");
-        view(standing, pen, &drafted, at, event)?;
+        view(standing, statements, &drafted, at, event)?;
     }
     let receipt = |(record, _): Drafted| Receipt { record, repeated: false };
     let then = drafted.then.into_iter().map(receipt).collect();
@@ -420,23 +420,23 @@ fn one(
 
 /// Writes the view row of an entity after the last of its records in a job.
 fn view(
-    standing: &Standing,
-    pen: &mut Pen<'_>,
+    standing: &BatchState,
+    statements: &mut Statements<'_>,
     drafted: &Several<Drafted>,
     at: usize,
     event: &Event,
 ) -> Result<(), ReadError> {
     let stored = standing.stored(event.entity);
     if drafted.then.is_empty() {
-        return pen.view(stored, event);
+        return statements.view(stored, event);
     }
     let is_same = |other: &&Drafted| other.1.entity == event.entity;
     if drafted.iter().skip(at + 1).any(|other| is_same(&other)) {
         return Ok(());
     }
     match drafted.iter().take(at).find(is_same) {
-        None => pen.view(stored, event),
-        Some((_, first)) => pen.view_anew(stored, first.kind == EventType::Created),
+        None => statements.view(stored, event),
+        Some((_, first)) => statements.view_anew(stored, first.kind == EventType::Created),
     }
 }
 

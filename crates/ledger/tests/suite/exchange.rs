@@ -1,7 +1,7 @@
 //! Export and import, from either engine to either.
 
 use callboard_kernel::Moment;
-use callboard_ledger::{ImportError, Ledger, Page, Range, Record, Scope};
+use callboard_ledger::{ImportError, Ledger, Page, Range, Record, RecordScope};
 
 use crate::requests::{observe, request, session, whole_run};
 use crate::shelf::Shelf;
@@ -62,7 +62,7 @@ pub(crate) fn a_changed_line_is_named_and_nothing_is_taken(shelf: &Shelf) {
 
 /// A record of a type that this program does not know, which continues the first session.
 fn newer(ledger: &Ledger) -> Record {
-    let page = Page { after: 0, limit: usize::MAX, scope: Scope::Entity(session(0)) };
+    let page = Page { after: 0, limit: usize::MAX, scope: RecordScope::Entity(session(0)) };
     let Some(last) = ledger.records(page).unwrap().pop() else { panic!("it has records") };
     let mut record = Record {
         seq: ledger.head().unwrap() + 1,

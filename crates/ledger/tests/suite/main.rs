@@ -18,12 +18,12 @@ mod rivals;
 mod shelf;
 mod writing;
 
-use callboard_ledger::{AppendError, Ledger, Listing, Page, Receipt, Record, Request, Scope};
+use callboard_ledger::{AppendError, Ledger, Listing, Page, Receipt, Record, RecordScope, Request};
 
 const EVERYTHING: Listing = Listing { kind: None, ended: true, limit: 0 };
 
 fn after(after: u64) -> Page {
-    Page { after, limit: usize::MAX, scope: Scope::All }
+    Page { after, limit: usize::MAX, scope: RecordScope::All }
 }
 
 fn records(ledger: &Ledger) -> Vec<Record> {

@@ -1,7 +1,7 @@
 //! Questions about the log and its views: how things were, how they are, and what needs somebody.
 
 use callboard_kernel::Moment;
-use callboard_ledger::{Ledger, Listing, Sequence, Slice, Standing};
+use callboard_ledger::{Ledger, Listing, Sequence, Slice, StateCount};
 use callboard_lifecycle::Kind;
 use callboard_lifecycle::session::SessionState;
 
@@ -62,7 +62,7 @@ pub(crate) fn a_long_listing_is_read_in_pieces_and_shows_each_once(shelf: &Shelf
     assert!(ids(Slice { parent: Some(session(1)), ..Slice::default() }).is_empty());
     let (head, standings) = ledger.standings().unwrap();
     assert_eq!(head, ledger.head().unwrap());
-    let of = |state: &str| Standing { kind: "session".to_owned(), state: state.to_owned(), count: 10 };
+    let of = |state: &str| StateCount { kind: "session".to_owned(), state: state.to_owned(), count: 10 };
     assert_eq!(standings, ["completed", "pending", "running"].map(of));
 }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use callboard_kernel::{Actor, Order, RefusalCode, Value};
-use callboard_ledger::{Options, Page, Scope, Ticket};
+use callboard_ledger::{Options, Page, RecordScope, Ticket};
 use callboard_lifecycle::ActorClass;
 use callboard_lifecycle::session::SessionState;
 
@@ -105,7 +105,7 @@ pub(crate) fn many_callers_get_gapless_numbers_and_a_clean_log(shelf: &Shelf) {
     assert_eq!(records.len(), 960);
     assert!(records.iter().enumerate().all(|(at, record)| record.seq == at as u64 + 1));
     for entity in [session(0), session(3109)] {
-        let page = Page { after: 0, limit: usize::MAX, scope: Scope::Entity(entity) };
+        let page = Page { after: 0, limit: usize::MAX, scope: RecordScope::Entity(entity) };
         let versions: Vec<u64> = ledger.records(page).unwrap().iter().map(|record| record.version).collect();
         assert_eq!(versions, [1, 2, 3], "{entity}");
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use callboard_kernel::EntityId;
-use callboard_ledger::{Ledger, Page, ReadError, Scope};
+use callboard_ledger::{Ledger, Page, ReadError, RecordScope};
 use callboard_lifecycle::{Kind, Words};
 use tokio::sync::watch;
 
@@ -76,7 +76,7 @@ pub(crate) enum FollowError {
 fn advance(ledger: &Ledger, head: &mut u64, push: &dyn Fn(Frames) -> u64) -> Result<(), ReadError> {
     let end = ledger.wait_beyond(*head, WAIT)?;
     while *head < end {
-        let records = ledger.records(Page { after: *head, limit: PAGE, scope: Scope::All })?;
+        let records = ledger.records(Page { after: *head, limit: PAGE, scope: RecordScope::All })?;
         if records.is_empty() {
             break;
         }

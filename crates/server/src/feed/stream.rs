@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use callboard_engine::mutant;
-use callboard_ledger::{Page, Record, Scope};
+use callboard_ledger::{Page, Record, RecordScope};
 use futures_util::Stream;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::sync::{OwnedSemaphorePermit, broadcast, watch};
@@ -68,8 +68,8 @@ impl Choice {
         }
     }
 
-    fn scope(&self) -> Scope {
-        self.entity.map_or(Scope::All, Scope::Entity)
+    fn scope(&self) -> RecordScope {
+        self.entity.map_or(RecordScope::All, RecordScope::Entity)
     }
 }
 
@@ -300,7 +300,11 @@ impl Listener {
     }
 }
 
-fn page(app: &App, after: u64, scope: Scope) -> Result<(u64, Vec<Record>), callboard_ledger::ReadError> {
+fn page(
+    app: &App,
+    after: u64,
+    scope: RecordScope,
+) -> Result<(u64, Vec<Record>), callboard_ledger::ReadError> {
     // The head is read first: what is committed meanwhile lies behind it and is read the next time.
     let head = app.ledger.head()?;
     Ok((head, app.ledger.records(Page { after, limit: PAGE, scope })?))

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use callboard_engine::{Sight, read_again};
 use callboard_kernel::EntityId;
-use callboard_ledger::{Ledger, Page, ReadError, Scope, Slice, Stored};
+use callboard_ledger::{Ledger, Page, ReadError, RecordScope, Slice, Stored};
 use callboard_lifecycle::{Kind, Severity, Words};
 use uuid::Uuid;
 
@@ -119,7 +119,7 @@ impl Board {
 
     fn catch_up(&mut self, ledger: &Ledger, end: u64, sight: &Sight<'_>) -> Result<(), ReadError> {
         while self.head < end {
-            let records = ledger.records(Page { after: self.head, limit: PAGE, scope: Scope::All })?;
+            let records = ledger.records(Page { after: self.head, limit: PAGE, scope: RecordScope::All })?;
             let Some(last) = records.last().map(|record| record.seq) else { break };
             let touched: HashSet<EntityId> = records.iter().filter_map(|record| record.id().ok()).collect();
             let few = touched.len() <= FEW;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use callboard_ledger::{Ledger, Page, ReadError, Scope};
+use callboard_ledger::{Ledger, Page, ReadError, RecordScope};
 
 use super::board::{FAR_BEHIND, PAGE};
 
@@ -33,7 +33,7 @@ impl Standings {
 
     pub(super) fn catch_up(&mut self, ledger: &Ledger, end: u64) -> Result<(), ReadError> {
         while self.head < end {
-            let records = ledger.records(Page { after: self.head, limit: PAGE, scope: Scope::All })?;
+            let records = ledger.records(Page { after: self.head, limit: PAGE, scope: RecordScope::All })?;
             let Some(last) = records.last().map(|record| record.seq) else { break };
             for record in &records {
                 let states = self.counts.entry(record.kind.clone()).or_default();

@@ -14,7 +14,7 @@ use callboard_kernel::{
     Actor, Command, EntityId, EvidenceRef, Facts, Observe, Order, RefusalCode, StateReason, SupervisorSeen,
     Testimony, Transition,
 };
-use callboard_ledger::{AppendError, Page, Record, Request, Scope as Whose, Stored};
+use callboard_ledger::{AppendError, Page, Record, RecordScope, Request, Stored};
 use callboard_lifecycle::{ActorClass, Kind, Lifecycle, ReasonCode, Trigger, reason};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -83,7 +83,7 @@ impl Ask {
     /// The record that this request made before, if it did; another request with its key is refused.
     fn earlier(&self, app: &App) -> Result<Option<Record>, Problem> {
         let Some(key) = &self.key else { return Ok(None) };
-        let page = Page { after: 0, limit: usize::MAX, scope: Whose::Entity(self.id) };
+        let page = Page { after: 0, limit: usize::MAX, scope: RecordScope::Entity(self.id) };
         let found = app.ledger.records(page)?.into_iter().find(|record| record.key.as_ref() == Some(key));
         let same =
             |record: &Record| record.event().is_ok_and(|event| event.cause.as_deref() == Some(&self.cause));

@@ -5,7 +5,7 @@
 use axum::extract::{Path, State};
 use callboard_engine::{Seen, Sight, View, evaluate, evaluate_as};
 use callboard_kernel::{EntityId, Moment};
-use callboard_ledger::{Page, Record, Scope, Sequence, Slice};
+use callboard_ledger::{Page, Record, RecordScope, Sequence, Slice};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -140,7 +140,7 @@ pub(super) async fn one(
 /// When a record was decided.
 fn decided_at(app: &App, seq: u64) -> Result<Moment, Problem> {
     let after = seq.saturating_sub(1);
-    let records = app.ledger.records(Page { after, limit: 1, scope: Scope::All })?;
+    let records = app.ledger.records(Page { after, limit: 1, scope: RecordScope::All })?;
     let record = records.first().filter(|record| record.seq == seq);
     record.map(|record| record.at).ok_or_else(|| {
         Problem::not_found(
@@ -196,7 +196,8 @@ fn some_records(
 ) -> Result<(Vec<Record>, bool), Problem> {
     let (mut items, mut bytes) = (Vec::new(), 0);
     loop {
-        let some = app.ledger.records(Page { after, limit: RECORDS_AT_ONCE, scope: Scope::Entity(id) })?;
+        let some =
+            app.ledger.records(Page { after, limit: RECORDS_AT_ONCE, scope: RecordScope::Entity(id) })?;
         let Some(last) = some.last() else { return Ok((items, false)) };
         after = last.seq;
         for record in some {

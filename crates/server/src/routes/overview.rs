@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use axum::extract::State;
 use callboard_engine::{Attention, Choice, View, evaluate_as, triage};
 use callboard_kernel::Moment;
-use callboard_ledger::{Page, Scope};
+use callboard_ledger::{Page, RecordScope};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -80,7 +80,7 @@ impl Calm {
         let mut since = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match (needing, *since) {
             (Some(0), None) => {
-                let newest = Page { after: head.saturating_sub(1), limit: 1, scope: Scope::All };
+                let newest = Page { after: head.saturating_sub(1), limit: 1, scope: RecordScope::All };
                 let newest = app.ledger.records(newest)?;
                 *since = Some(newest.first().map_or_else(|| app.now(), |record| record.at));
             }

@@ -8,7 +8,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use callboard_engine::mutant;
 use callboard_kernel::{EntityId, Moment, Value};
-use callboard_ledger::{Page, Scope};
+use callboard_ledger::{Page, RecordScope};
 use callboard_lifecycle::Kind;
 use callboard_wire::{RunRequest, Word};
 use serde::Serialize;
@@ -148,7 +148,7 @@ fn is_there(app: &App, id: EntityId, key: &Key, cause: &str) -> Result<bool, Pro
     if key.0.is_none() {
         return Ok(false);
     }
-    let first = app.ledger.records(Page { after: 0, limit: 1, scope: Scope::Entity(id) })?;
+    let first = app.ledger.records(Page { after: 0, limit: 1, scope: RecordScope::Entity(id) })?;
     let Some(first) = first.first() else { return Ok(false) };
     let is_same = first.event().is_ok_and(|event| event.cause.as_deref() == Some(cause));
     if is_same || mutant::removed("runs_remember_their_body") { Ok(true) } else { Err(Problem::key_reused()) }

@@ -5,7 +5,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use callboard_engine::notify::call;
-use callboard_ledger::{Ledger, Page, Scope};
+use callboard_ledger::{Ledger, Page, RecordScope};
 use callboard_lifecycle::{Kind, Words};
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -95,7 +95,7 @@ pub(crate) fn follow(
 
 fn ended_since(ledger: &Ledger, after: u64, traces: &Traces) -> Result<u64, callboard_ledger::ReadError> {
     ledger.wait_beyond(after, Duration::from_millis(250))?;
-    let records = ledger.records(Page { after, limit: PAGE, scope: Scope::All })?;
+    let records = ledger.records(Page { after, limit: PAGE, scope: RecordScope::All })?;
     for record in &records {
         if record.kind == Kind::Session.name() && record.from_state != record.to_state {
             let id = callboard_kernel::EntityId::new(Kind::Session, record.entity);
