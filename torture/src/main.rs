@@ -4,59 +4,19 @@
 //! torture has a mutant, a safeguard taken away by a switch that only exists in this build, which must make it fail.
 //! Deliberately absent: timing. A torture that needs luck to find a fault tries more often instead.
 
-mod aftermath;
-mod archive;
-mod authz;
-mod belief;
-mod board;
-#[path = "../../crates/ledger/tests/common/cluster.rs"]
-mod cluster;
-mod commands;
-mod crash;
-mod crashpoints;
-mod dice;
-mod dispositions;
-mod driver;
-mod flood;
-mod forgery;
-mod hostile_agent;
-mod idem;
-mod ioerr;
-mod kills;
+mod harness;
+mod ledger;
 mod list;
-mod migrate;
-mod model;
-mod mutants;
-mod nemesis;
-mod origin;
-mod orphans;
-mod paths;
-mod pg_model;
-mod pidreuse;
-mod powerloss;
-mod process;
-mod processes;
-mod rewrites;
-mod scene;
-mod secrets;
-mod service;
-mod silence;
-mod sse;
-mod stage;
-mod tamper;
-mod trees;
-mod truth;
-mod vfs;
-mod wild;
-mod wire;
+mod runs;
+mod server;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let Err(error) = dispositions::reset(&arguments) {
+    if let Err(error) = harness::dispositions::reset(&arguments) {
         eprintln!("torture: {error:#}");
         return ExitCode::from(2);
     }
-    driver::main(&arguments, list::TORTURES)
+    harness::driver::main(&arguments, list::TORTURES)
 }

@@ -7,38 +7,38 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::commands::attention::AttentionArgs;
-use crate::commands::completions::CompletionsArgs;
-use crate::commands::create::CreateArgs;
-use crate::commands::demo::DemoArgs;
-use crate::commands::derive::DeriveArgs;
-use crate::commands::doctor::DoctorArgs;
-use crate::commands::events::EventsArgs;
-use crate::commands::export::ExportArgs;
-use crate::commands::heartbeat::HeartbeatArgs;
-use crate::commands::import::ImportArgs;
-use crate::commands::inspect::InspectArgs;
-use crate::commands::logs::{AttachArgs, LogsArgs};
-use crate::commands::machines::MachinesArgs;
-use crate::commands::man::ManArgs;
-use crate::commands::note::NoteArgs;
-use crate::commands::ps::PsArgs;
-use crate::commands::reap::ReapArgs;
-use crate::commands::reasons::ReasonsArgs;
-use crate::commands::retry::RetryArgs;
-use crate::commands::run::RunArgs;
-use crate::commands::serve::ServeArgs;
-use crate::commands::shim::ShimArgs;
-use crate::commands::stop::StopArgs;
-use crate::commands::store::StoreArgs;
-use crate::commands::token::TokenArgs;
-use crate::commands::transition::TransitionArgs;
-use crate::commands::verify::VerifyArgs;
-use crate::commands::wait::WaitArgs;
-use crate::commands::why::WhyArgs;
+use crate::commands::board::attention::AttentionArgs;
+use crate::commands::board::events::EventsArgs;
+use crate::commands::board::inspect::InspectArgs;
+use crate::commands::board::ps::PsArgs;
+use crate::commands::board::why::WhyArgs;
+use crate::commands::host::demo::DemoArgs;
+use crate::commands::host::doctor::DoctorArgs;
+use crate::commands::host::serve::ServeArgs;
+use crate::commands::host::token::TokenArgs;
+use crate::commands::records::create::CreateArgs;
+use crate::commands::records::export::ExportArgs;
+use crate::commands::records::import::ImportArgs;
+use crate::commands::records::reap::ReapArgs;
+use crate::commands::records::store::StoreArgs;
+use crate::commands::records::transition::TransitionArgs;
+use crate::commands::records::verify::VerifyArgs;
+use crate::commands::reference::completions::CompletionsArgs;
+use crate::commands::reference::derive::DeriveArgs;
+use crate::commands::reference::machines::MachinesArgs;
+use crate::commands::reference::man::ManArgs;
+use crate::commands::reference::reasons::ReasonsArgs;
+use crate::commands::runs::heartbeat::HeartbeatArgs;
+use crate::commands::runs::logs::{AttachArgs, LogsArgs};
+use crate::commands::runs::note::NoteArgs;
+use crate::commands::runs::retry::RetryArgs;
+use crate::commands::runs::run::RunArgs;
+use crate::commands::runs::shim::ShimArgs;
+use crate::commands::runs::stop::StopArgs;
+use crate::commands::runs::wait::WaitArgs;
 use crate::error::{Error, Exit};
-use crate::private;
-use crate::screen::Screen;
+use crate::launch::shim_input;
+use crate::show::screen::Screen;
 use crate::store::Store;
 
 const GLOBAL: &str = "Global options";
@@ -112,7 +112,7 @@ impl Cli {
     pub(crate) fn run(&self) -> Result<Exit, Error> {
         let screen = Screen::new(self.color, self.width.map(usize::from));
         if matches!(self.command, Command::Shim(_)) {
-            private::take_in().map_err(Error::Shim)?;
+            shim_input::take_in().map_err(Error::Shim)?;
         }
         let store = Store::new(self.store.as_ref(), self.key_file.as_deref());
         match &self.command {

@@ -4,6 +4,8 @@
 //! means one thing in every command. Deliberately absent: refusals of the kernel in JSON, which are answers.
 //! Long because every error of every command is listed here.
 
+pub(crate) mod advice;
+
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -17,9 +19,8 @@ use callboard_lifecycle::session::SessionState;
 use callboard_server::ServeError;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use crate::advice;
-use crate::screen::steady;
-use crate::style::{ERROR, LEAD, paint};
+use crate::show::screen::steady;
+use crate::show::style::{ERROR, LEAD, paint};
 
 /// How a process ends. Two exits are the same if a shell sees the same code, whatever the code means here.
 #[derive(Clone, Copy, Debug, Eq)]

@@ -3,40 +3,16 @@
 //! Invariant: a command decides what to say and how it ended; only here does the process end. A reader that closes
 //! the pipe early has what it wanted, so that is no failure. Deliberately absent: anything a command does.
 
-mod advice;
 mod args;
-mod background;
 mod clock;
-mod closing;
 mod commands;
-mod config;
 mod demo;
-mod derivation;
-mod detaching;
 mod doctor;
 mod error;
-mod filtering;
-mod grants;
-mod ids;
-mod jsonl;
-mod live;
-mod look;
-mod notifying;
-mod performing;
-mod private;
-mod recipe;
-mod report;
-mod sandboxing;
-mod screen;
-mod sending;
+mod input;
+mod launch;
+mod show;
 mod store;
-mod style;
-mod table;
-mod telling;
-mod terminal_filter;
-mod waiting;
-mod when;
-mod word;
 
 use std::process::ExitCode;
 

@@ -79,7 +79,7 @@ pub fn ask_to_stop(
     wish_to_stop(ledger, stored, wish).map(|(_, asked)| asked)
 }
 
-/// The same, with what was recorded.
+/// Records a wish to stop and wakes the supervisor; gives back the record and whether the supervisor was reached.
 pub fn wish_to_stop(
     ledger: &Ledger,
     stored: &Stored,

@@ -146,7 +146,7 @@ pub fn evaluate<'a>(stored: &'a Stored, sight: &Sight<'_>) -> View<'a> {
     judged(stored, basis, look)
 }
 
-/// Judges an entity exactly as it was judged with a look.
+/// The view of an entity with a look at its processes that was taken before, so that the view and an earlier verdict agree.
 pub fn evaluate_as(stored: &Stored, look: Look) -> View<'_> {
     judged(stored, Basis::of(&stored.entity), look)
 }

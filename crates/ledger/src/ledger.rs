@@ -241,7 +241,7 @@ impl Ledger {
 
     fn send(&self, job: Option<Job>) {
         match (&self.0.queue, job) {
-            // If the writer is gone the job comes back and its reply, dropped, says that the ledger is closed.
+            // If the writer has ended, sending fails and drops the job with its reply channel; the caller then reads "closed".
             (Some(queue), Some(job)) => drop(queue.send(job)),
             (None, Some(job)) => match self.0.later.as_ref().and_then(Later::writer) {
                 Some(writer) => writer.send(Some(job)),

@@ -89,19 +89,19 @@ pub enum Need {
 /// One legal move.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// From this state,
+    /// The state that the move leads out of.
     pub from: u8,
-    /// to this one,
+    /// The state that it leads to.
     pub to: u8,
-    /// caused by one of these triggers,
+    /// The triggers that may cause it, as a set of bits.
     pub triggers: u32,
-    /// taken by one of these,
+    /// The classes of actors that may take it.
     pub actors: ActorSet,
-    /// for one of these reasons (`run.failed.*` allows a family; empty allows the target's own family),
+    /// The reasons that are accepted: `run.failed.*` allows a family; an empty list allows the family of the target.
     pub because: &'static [&'static str],
-    /// with evidence of one of these kinds, if any is listed,
+    /// The kinds of evidence that are accepted; an empty set demands none.
     pub evidence: EvidenceSet,
-    /// while all of these hold.
+    /// The guards, all of which must hold.
     pub guards: &'static [Guard],
     /// A row of the approval desk: out of the programs' reach, and not an exit for the proofs.
     pub desk: bool,

@@ -20,15 +20,15 @@ use tokio::sync::{Semaphore, watch};
 use crate::access::{Doorman, KeyError, Keyring, Names, Refusals, Shares};
 use crate::address::Address;
 use crate::app::{App, Shared};
+use crate::connection::listen::{self, Doors};
+use crate::connection::socket::Socket;
 use crate::deaths::{self, Deaths};
 use crate::feed::{self, FollowError};
 use crate::fleet::Fleet;
-use crate::listen::{self, Doors};
 use crate::memory;
 use crate::router::router;
 use crate::routes::{Calm, Latest, look};
 use crate::runner::Runner;
-use crate::socket::Socket;
 use crate::traces::{self, TraceSettings, Traces, Untraceable};
 use crate::trends::Trends;
 

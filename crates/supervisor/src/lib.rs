@@ -7,47 +7,31 @@
 //! One run is one thread: [`start`] and [`Running::watch`] happen on it, and it sleeps in one `poll` until something is
 //! due. [`Stopper`] is what other threads hold.
 
-mod before_exec;
+mod child;
 pub mod containment;
 mod end;
 mod error;
-mod format;
-mod image;
-mod keys;
-mod listen;
 #[cfg(feature = "mutants")]
 pub mod mutant;
 #[cfg(not(feature = "mutants"))]
 mod mutant;
-mod notify;
-mod nursery;
 mod observer;
 pub mod output;
 pub mod probe;
 pub mod process;
-mod pty;
-mod public;
-mod reaping;
-mod running;
 pub mod sandbox;
-mod sender;
-mod signals;
 mod spec;
-mod start;
-mod stop;
-mod timers;
-mod wake;
-mod watch;
+mod watching;
 
-pub use before_exec::is_inherited;
+pub use child::before_exec::is_inherited;
+pub use child::start::{Prepared, SANDBOX_VARIABLE, prepare, start};
 pub use containment::{Containment, Force, Rung};
 pub use end::{Cause, End, How, Kept, Passed, StopCause, Survivor, Timer, Usage};
 pub use error::StartError;
 pub use observer::{Answer, Caught, Notification, Observer, Quiet, Received, StoppedBy, Stream, Wait};
 pub use process::Identity;
-pub use public::is_public;
-pub use running::{Running, Stopper};
-pub use sender::Sender;
-pub use signals::Signals;
+pub use sandbox::public_address::is_public;
 pub use spec::{Audience, Climb, Keep, Limits, Privileges, Spec, Stdin, Timers};
-pub use start::{Prepared, SANDBOX_VARIABLE, prepare, start};
+pub use watching::running::{Running, Stopper};
+pub use watching::sender::Sender;
+pub use watching::signals::Signals;

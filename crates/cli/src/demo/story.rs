@@ -21,8 +21,10 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::cast::{Act, CAST, Role};
 use super::stage::Stage;
+use crate::clock;
 use crate::error::Error;
-use crate::{clock, ids, sending};
+use crate::input::ids;
+use crate::store::sending;
 
 /// How long ago the stalled one was last heard of.
 const STALLED_FOR: Duration = Duration::from_secs(7 * 3600);
@@ -197,7 +199,7 @@ impl Fleet {
     pub(crate) fn reap(&self, ledger: &Ledger) -> Result<Vec<Scene>, Error> {
         let (host, now, older_than, dry_run) = (Host::this(), clock::now(), Duration::ZERO, false);
         let reaper = Reaper { ledger, table: &host, now, older_than, dry_run };
-        reaper.reap().map_err(crate::commands::reap::of_reaper)?;
+        reaper.reap().map_err(crate::commands::records::reap::of_reaper)?;
         let killed = self.runs.iter().filter(|(_, role)| role.act == Act::Kill);
         let until = Instant::now() + PATIENCE;
         killed
@@ -230,7 +232,7 @@ pub(crate) fn clear(ledger: &Ledger, fleet: Option<Fleet>) -> Result<(), Error> 
     while !alive(ledger)?.is_empty() && Instant::now() < until {
         let (now, older_than, dry_run) = (clock::now(), Duration::ZERO, false);
         let reaper = Reaper { ledger, table: &host, now, older_than, dry_run };
-        reaper.reap().map_err(crate::commands::reap::of_reaper)?;
+        reaper.reap().map_err(crate::commands::records::reap::of_reaper)?;
         std::thread::sleep(LOOK);
     }
     Ok(())

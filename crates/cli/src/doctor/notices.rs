@@ -6,7 +6,7 @@ use callboard_engine::notify::{Settings, desktop_in_reach, send_test};
 use callboard_kernel::Moment;
 
 use super::Check;
-use crate::config;
+use crate::store::config;
 
 /// Looks at the settings; with `test`, sends a message on every configured way.
 pub(super) fn checks(test: bool, now: Moment) -> Vec<Check> {

@@ -10,8 +10,8 @@ use callboard_server::watchable;
 
 use super::Check;
 use crate::error::told;
+use crate::show::record_text::size;
 use crate::store::Store;
-use crate::telling::size;
 
 /// Looks at the runs.
 pub(super) fn checks(store: &Store, ledger: &Ledger, now: Moment) -> Vec<Check> {

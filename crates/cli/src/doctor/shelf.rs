@@ -8,9 +8,9 @@ use callboard_ledger::{Info, Ledger, Page, RecordScope};
 use rustix::fs::{Access, access, statvfs};
 
 use super::Check;
+use crate::input::moment::{absolute, age};
+use crate::show::record_text::size;
 use crate::store::Store;
-use crate::telling::size;
-use crate::when::{absolute, age};
 
 /// Less free space than this is worth saying, and less than this is too little.
 const ROOM: u64 = 1 << 30;
@@ -188,7 +188,7 @@ fn key(store: &Store) -> Option<Check> {
 /// How far the log is sealed, and whether that is what was remembered beside the key.
 fn sealed(ledger: &Ledger) -> Check {
     if let Some(doubt) = ledger.doubt() {
-        return Check::broken("seal", doubt, crate::advice::BESIDE_THE_LOG);
+        return Check::broken("seal", doubt, crate::error::advice::BESIDE_THE_LOG);
     }
     match (ledger.root(), ledger.head()) {
         (Ok(Some(root)), Ok(head)) if root.seq >= head => {

@@ -112,7 +112,7 @@ impl Notifier<'_> {
         Ok(problems.into_iter().next().map_or(Told::Sent, Told::Failed))
     }
 
-    /// Writes what became of the claim, unless it is nobody's claim of ours any more.
+    /// Records the result of the claim, unless another process has taken over the claim.
     fn resolve(
         &self,
         view: &View<'_>,

@@ -13,7 +13,7 @@ use callboard_kernel::Moment;
 
 use super::rate::Rate;
 use super::seal::{CODE_LIFE_S, Seal};
-use crate::listen::OverSocket;
+use crate::connection::listen::OverSocket;
 use crate::problem::Problem;
 
 /// The names a server answers to.

@@ -21,10 +21,10 @@ use super::seal::COOKIE_LIFE_S;
 use super::shares::{Held, Turn};
 use super::table::{Needs, needs};
 use crate::app::{App, Shared, ask};
+use crate::connection::drained_body::DrainedBody;
 use crate::problem::Problem;
 use crate::query::Query;
 use crate::routes::{BODY_TIME, SAID_MAX, whole};
-use crate::taken_in::TakenIn;
 use crate::traces::of_request;
 
 /// Whoever fails to say who they are shares one bucket.
@@ -38,7 +38,7 @@ type Turned = (Option<Refused>, Problem);
 
 /// Lets a request through, or says why not.
 pub(crate) async fn gate(State(app): State<Shared>, request: Request, next: Next) -> Response {
-    let mut request = request.map(TakenIn::of);
+    let mut request = request.map(DrainedBody::of);
     let traced = app.traces.clone().map(|traces| (traces, Traced::of(&request, app.now())));
     let path = request.uri().path().to_owned();
     let asked = recognise(&app, &request);

@@ -10,7 +10,7 @@ use callboard_kernel::EntityId;
 use callboard_ledger::{Ledger, ReadError};
 
 use super::board::{Board, Changed};
-use super::glance::{Glance, Looks};
+use super::cached_process_table::{CachedLooks, CachedProcessTable};
 use super::standings::{Counts, Standings};
 use crate::deaths::Bell;
 
@@ -18,14 +18,14 @@ use crate::deaths::Bell;
 pub(crate) struct Fleet {
     board: Mutex<Option<Board>>,
     standings: Mutex<Option<Standings>>,
-    looks: Looks,
+    looks: CachedLooks,
     /// Is rung when a verdict changed although nothing was recorded.
     bell: Arc<Bell>,
 }
 
 impl Fleet {
     pub(crate) fn new(bell: Arc<Bell>) -> Self {
-        Self { board: Mutex::default(), standings: Mutex::default(), looks: Looks::default(), bell }
+        Self { board: Mutex::default(), standings: Mutex::default(), looks: CachedLooks::default(), bell }
     }
 
     /// Asks the board, brought up to the end of the log and judged.
@@ -91,7 +91,7 @@ impl Fleet {
     }
 
     /// From where things are judged.
-    pub(crate) const fn glance<'a>(&'a self, host: &'a Host) -> Glance<'a> {
-        Glance { host, looks: &self.looks }
+    pub(crate) const fn glance<'a>(&'a self, host: &'a Host) -> CachedProcessTable<'a> {
+        CachedProcessTable { host, looks: &self.looks }
     }
 }

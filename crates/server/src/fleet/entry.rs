@@ -1,4 +1,4 @@
-//! One entity on the board: what it is judged by, what the judge said, what it is looked for by, and itself, packed.
+//! One entity on the board: the input of the judge, the verdict, the search keys, and the entity in compact form.
 //!
 //! Invariant: all of it is read from the same row of the ledger. Deliberately absent: the order of the board.
 
@@ -10,7 +10,7 @@ use callboard_kernel::{EntityId, Value};
 use callboard_ledger::Stored;
 use callboard_lifecycle::{Kind, Lifecycle};
 
-use super::packed::Packed;
+use super::compact_entity::CompactEntity;
 
 /// One entity on the board.
 pub(crate) struct Entry {
@@ -19,19 +19,19 @@ pub(crate) struct Entry {
     /// What the verdict was made with.
     pub(crate) look: Look,
     case: Case,
-    packed: Arc<Packed>,
+    packed: Arc<CompactEntity>,
 }
 
-/// What came of judging an entity anew.
+/// What changed when an entity was judged again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Judged {
-    /// It has another place on the board.
+    /// Its severity changed, and with it its position on the board.
     pub(crate) is_moved: bool,
-    /// The verdict is another one.
+    /// The verdict, or the number of its living processes, changed.
     pub(crate) is_changed: bool,
 }
 
-/// What an entity is looked for by; what its text is looked through for is made when somebody looks.
+/// The search keys of an entity. Text is lowercased when somebody searches, not here, to save memory.
 pub(crate) struct Traits {
     pub(crate) id: EntityId,
     pub(crate) state: Option<Lifecycle>,
@@ -55,7 +55,7 @@ struct Texts {
 #[derive(Clone)]
 pub(crate) struct Shown {
     pub(crate) look: Look,
-    packed: Arc<Packed>,
+    packed: Arc<CompactEntity>,
 }
 
 impl Shown {
@@ -69,7 +69,13 @@ impl Entry {
         let mut case = Case::of(stored);
         let look = case.look(sight);
         let verdict = case.verdict(look);
-        Ok(Self { traits: Traits::of(stored), verdict, look, case, packed: Arc::new(Packed::of(stored)?) })
+        Ok(Self {
+            traits: Traits::of(stored),
+            verdict,
+            look,
+            case,
+            packed: Arc::new(CompactEntity::of(stored)?),
+        })
     }
 
     /// Judges it anew.

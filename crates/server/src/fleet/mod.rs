@@ -4,13 +4,13 @@
 //! absent: how something is judged, which the engine knows.
 
 mod board;
+mod cached_process_table;
+mod compact_entity;
 mod cursor;
 mod desk;
 mod entry;
 mod filter;
-mod glance;
 mod listing;
-mod packed;
 mod standings;
 
 pub(crate) use board::{Board, Changed};

@@ -74,8 +74,9 @@ pub(crate) fn look(app: &App) {
 pub(crate) struct Calm(Mutex<Option<Moment>>);
 
 impl Calm {
-    /// Takes note of how many need somebody, where it was counted. What began by itself does not end by itself, so where
-    /// this server has not watched yet, nothing has needed anybody since the newest record.
+    /// Updates the start of the calm from the number of entities that need somebody, if they were counted. An entity that
+    /// needs somebody goes on needing somebody until a record ends that; so at the server's first count of zero, the calm
+    /// began no later than the newest record.
     fn since(&self, app: &App, needing: Option<usize>, head: u64) -> Result<Option<Moment>, Problem> {
         let mut since = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match (needing, *since) {

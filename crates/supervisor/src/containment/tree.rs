@@ -16,8 +16,10 @@ use std::{fs, io};
 
 use rustix::process::{Pid, Signal};
 
+use crate::child::children;
+use crate::child::wait_status;
+use crate::mutant;
 use crate::process::{MARKER_VARIABLE, Mark, Stat, all, is_own, send};
-use crate::{mutant, nursery, reaping};
 
 /// Where a search for members begins.
 #[derive(Clone, Debug)]
@@ -113,21 +115,21 @@ impl Tree {
             return;
         }
         for mark in members {
-            let adopted = Some(*mark) != self.roots.main && !nursery::is_main(mark.pid);
+            let adopted = Some(*mark) != self.roots.main && !children::is_main(mark.pid);
             if adopted
                 && Stat::read(mark.pid)
                     .is_some_and(|stat| stat.is_zombie() && stat.parent == std::process::id())
                 && let Some(pid) = i32::try_from(mark.pid).ok().and_then(Pid::from_raw)
             {
-                // The nursery may have been faster.
-                drop(reaping::reap(pid));
+                // The thread that reaps may have been faster.
+                drop(wait_status::reap(pid));
             }
         }
     }
 
     fn look(&self, table: &[Stat]) -> Vec<Mark> {
         let own = std::process::id();
-        let sole = self.roots.ours && nursery::is_sole_run();
+        let sole = self.roots.ours && children::is_sole_run();
         let own_session = table.iter().find(|stat| stat.pid == own).map(|stat| stat.session);
         let mut children: HashMap<u32, Vec<&Stat>> = HashMap::new();
         for stat in table {
@@ -155,7 +157,7 @@ impl Tree {
                     || (sole
                         && stat.parent == own
                         && Some(stat.session) != own_session
-                        && !nursery::is_main(stat.pid))
+                        && !children::is_main(stat.pid))
                     || (!stat.is_zombie() && carries(stat.pid, &self.roots.marker)))
         };
         let mut waiting: Vec<&Stat> = table.iter().filter(is_root).collect();

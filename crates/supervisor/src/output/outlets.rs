@@ -11,7 +11,7 @@ use rustix::termios::isatty;
 
 use super::keep::Keeper;
 use super::pass::Pass;
-use crate::pty::{self, Pty};
+use crate::child::pty::{self, Pty};
 use crate::{Audience, Kept, Observer, Passed, Spec, Stdin, Stream};
 
 /// Everything a run writes to.

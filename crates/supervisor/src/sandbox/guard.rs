@@ -16,7 +16,7 @@ use super::handover::{self, Giver, Purpose, Taken, Taker};
 use super::hosts::Host;
 use super::proxy::Proxy;
 use super::sightings::{Notebook, Sightings};
-use crate::wake::Wake;
+use crate::watching::waker::Wake;
 
 const STACK_BYTES: usize = 64 * 1024;
 

@@ -14,6 +14,7 @@ mod mounts;
 mod paths;
 mod plan;
 mod proxy;
+pub(crate) mod public_address;
 mod rules;
 mod sightings;
 

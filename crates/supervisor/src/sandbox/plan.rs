@@ -12,7 +12,7 @@ use super::hosts::Host;
 use super::mounts::Mounts;
 use super::{filter, mounts, paths, rules};
 use crate::StartError;
-use crate::wake::Wake;
+use crate::watching::waker::Wake;
 
 /// What a command may reach.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::wake::Wake;
+use crate::watching::waker::Wake;
 
 /// The most hosts that are listed: as many that were refused, and as many others.
 const HOSTS_MAX: usize = 64;

@@ -1,0 +1,6 @@
+//! Verbs about this host: the server, its tokens, the checks of `doctor`, the demonstration.
+
+pub(crate) mod demo;
+pub(crate) mod doctor;
+pub(crate) mod serve;
+pub(crate) mod token;
