@@ -1,6 +1,6 @@
 //! What an engine must do: commit batches, and answer questions on a snapshot.
 //!
-//! Invariant: the two engines differ in speed and reach, never in an answer; one suite of tests runs on both.
+//! Invariant: the engines differ in speed and reach, never in an answer; one suite of tests runs on all of them.
 
 use std::path::Path;
 use std::sync::Arc;

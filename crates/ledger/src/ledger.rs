@@ -17,6 +17,7 @@ use callboard_lifecycle::Kind;
 use crate::address;
 use crate::engine::{Ask, Commit};
 use crate::error::{AppendError, Fault, GroupError, NotReady, OpenError, ReadError};
+use crate::memory::{self, Memory};
 use crate::postgres;
 use crate::proof::verify::{self, Problem, Report, Trust};
 use crate::proof::witness::{self, SealedRoot, Witness};
@@ -64,7 +65,7 @@ pub struct Ledger(Arc<Inside>);
 
 struct Inside {
     path: PathBuf,
-    queue: Option<SyncSender<Job>>,
+    queue: Queue,
     writer: Mutex<Option<JoinHandle<()>>>,
     reader: Box<dyn Ask>,
     wake_up: Arc<WakeUp>,
@@ -73,6 +74,16 @@ struct Inside {
     witness: Option<Arc<Witness>>,
     /// Who writes if it comes to that, for a handle that was opened to read.
     later: Option<Later>,
+}
+
+/// Where commands go.
+enum Queue {
+    /// Nowhere: it was opened to read.
+    None,
+    /// To the thread that writes.
+    Thread(SyncSender<Job>),
+    /// To a writer that the caller drives itself, so that nothing happens but what the caller does.
+    Direct(Mutex<Box<dyn Commit>>),
 }
 
 /// A writer that is opened with the first command; nothing if it cannot be.
@@ -144,7 +155,7 @@ impl Ledger {
             second.map(|second| Witness::open(second, reader.as_ref())).transpose().map_err(failed)?;
         Ok(Self(Arc::new(Inside {
             path,
-            queue: None,
+            queue: Queue::None,
             writer: Mutex::new(None),
             reader,
             wake_up: Arc::default(),
@@ -200,7 +211,7 @@ impl Ledger {
             .map_err(|source| OpenError::Directory { path: path.clone(), source })?;
         Ok(Self(Arc::new(Inside {
             path,
-            queue: Some(queue),
+            queue: Queue::Thread(queue),
             writer: Mutex::new(Some(handle)),
             reader,
             wake_up,
@@ -210,10 +221,44 @@ impl Ledger {
         })))
     }
 
+    /// Opens a store in memory, with a thread that writes, as the other engines have.
+    pub fn of_memory(memory: &Memory, options: &Options) -> Result<Self, OpenError> {
+        let writer = memory::Writer::new(memory, options.busy_wait);
+        Self::start(memory.path(), writer, Box::new(memory::Reader::new(memory)), options, None)
+    }
+
+    /// Opens a store in memory without a thread: a command is durable or refused when the call that sends it returns, and a wait
+    /// for the log to grow ends at once.
+    #[must_use]
+    pub fn direct(memory: &Memory) -> Self {
+        let writer = memory::Writer::new(memory, Duration::ZERO);
+        let queue = Queue::Direct(Mutex::new(Box::new(writer)));
+        Self::without_thread(memory, queue, Box::new(memory::Reader::alone(memory)))
+    }
+
+    /// Opens a copy of a store in memory that lags behind as the medium says.
+    #[must_use]
+    pub fn standby(memory: &Memory) -> Self {
+        Self::without_thread(memory, Queue::None, Box::new(memory::Reader::standby(memory)))
+    }
+
+    fn without_thread(memory: &Memory, queue: Queue, reader: Box<dyn Ask>) -> Self {
+        Self(Arc::new(Inside {
+            path: memory.path(),
+            queue,
+            writer: Mutex::new(None),
+            reader,
+            wake_up: Arc::default(),
+            health: Arc::default(),
+            witness: None,
+            later: None,
+        }))
+    }
+
     /// Queues a command; the ticket is answered when it is durable or refused.
     pub fn submit(&self, request: Request) -> Ticket {
         let (reply, ticket) = ticket::pair();
-        self.send(Some(Job::new(request, reply)));
+        self.send([Job::new(request, reply)]);
         ticket
     }
 
@@ -224,12 +269,9 @@ impl Ledger {
             (Job::new(request, reply), ticket)
         });
         // All of them are made before the first is sent, because the writer does not wait for the second.
-        let prepared: Vec<(Job, Ticket)> = prepared.collect();
-        let send = |(job, ticket)| {
-            self.send(Some(job));
-            ticket
-        };
-        prepared.into_iter().map(send).collect()
+        let (jobs, tickets): (Vec<Job>, Vec<Ticket>) = prepared.unzip();
+        self.send(jobs);
+        tickets
     }
 
     /// Queues a group; the ticket is answered when all of it is durable, or none of it will be.
@@ -239,15 +281,25 @@ impl Ledger {
         GroupTicket::of(ticket)
     }
 
-    fn send(&self, job: Option<Job>) {
-        match (&self.0.queue, job) {
+    fn send(&self, jobs: impl IntoIterator<Item = Job>) {
+        match &self.0.queue {
             // If the writer has ended, sending fails and drops the job with its reply channel; the caller then reads "closed".
-            (Some(queue), Some(job)) => drop(queue.send(job)),
-            (None, Some(job)) => match self.0.later.as_ref().and_then(Later::writer) {
-                Some(writer) => writer.send(Some(job)),
-                None => job.reply.answer(Err(Fault::ReadOnly("it was opened for reading".to_owned()).into())),
+            Queue::Thread(queue) => jobs.into_iter().for_each(|job| drop(queue.send(job))),
+            Queue::Direct(writer) => {
+                let became = {
+                    let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
+                    writer.commit(jobs.into_iter().collect())
+                };
+                self.0.health.set(became);
+                self.0.wake_up.send();
+            }
+            Queue::None => match self.0.later.as_ref().and_then(Later::writer) {
+                Some(writer) => writer.send(jobs),
+                None => {
+                    let fault = Fault::ReadOnly("it was opened for reading".to_owned());
+                    jobs.into_iter().for_each(|job| job.reply.answer(Err(fault.clone().into())));
+                }
             },
-            (_, None) => {}
         }
     }
 
@@ -434,8 +486,8 @@ impl Ledger {
     /// Was it opened by somebody who writes?
     pub(crate) fn check_writes(&self) -> Result<(), ReadError> {
         match self.0.queue {
-            Some(_) => Ok(()),
-            None => Err(ReadError::Unsupported {
+            Queue::Thread(_) | Queue::Direct(_) => Ok(()),
+            Queue::None => Err(ReadError::Unsupported {
                 what: "being written by a process that opened it for reading",
                 instead: "use a command that writes",
             }),
@@ -518,7 +570,7 @@ fn drain(jobs: &Receiver<Job>, batch_max: usize, mut commit: impl FnMut(Vec<Job>
 
 impl Drop for Inside {
     fn drop(&mut self) {
-        drop(self.queue.take());
+        drop(std::mem::replace(&mut self.queue, Queue::None));
         let handle = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(handle) = handle
             && handle.join().is_err()

@@ -95,6 +95,11 @@ impl Seal {
         }
     }
 
+    /// A key that is known already, for a store that has no files.
+    pub(crate) fn of_secret(secret: [u8; 32]) -> Self {
+        Self(SigningKey::from_bytes(&secret))
+    }
+
     pub(crate) fn public_key(&self) -> PublicKey {
         PublicKey(self.0.verifying_key().to_bytes())
     }

@@ -1,7 +1,8 @@
 //! The suite every engine must pass: what callers can rely on, asked through the handle alone.
 //!
-//! Invariant: each case is one function, and it runs on SQLite and on PostgreSQL; a case that holds on one engine only
-//! does not belong here.
+//! Invariant: each case is one function, and it runs on SQLite, on PostgreSQL and in memory; a case that holds on one engine only
+//! does not belong here. Cases that go round the program, by the address or the SQL of a store, need a database; a
+//! store in memory has neither.
 
 #![cfg(test)]
 
@@ -41,26 +42,36 @@ fn refusal(answer: Result<Receipt, AppendError>) -> callboard_kernel::RefusalCod
     refusal.code
 }
 
-/// Makes two tests of each case, one an engine.
-macro_rules! on_both_engines {
-    ($($file:ident: $($case:ident),+;)+) => {
-        mod sqlite {
+/// Makes a module with a test of each case on one engine.
+macro_rules! cases {
+    ($module:ident on $shelf:ident: $($file:ident: $($case:ident),+;)+) => {
+        mod $module {
             $($(#[test]
             fn $case() {
-                crate::$file::$case(&crate::shelf::Shelf::files());
-            })+)+
-        }
-
-        mod postgres {
-            $($(#[test]
-            fn $case() {
-                crate::$file::$case(&crate::shelf::Shelf::server());
+                crate::$file::$case(&crate::shelf::Shelf::$shelf());
             })+)+
         }
     };
 }
 
-on_both_engines! {
+/// Cases that every engine must pass.
+macro_rules! on_every_engine {
+    ($($all:tt)+) => {
+        cases! { sqlite on files: $($all)+ }
+        cases! { postgres on server: $($all)+ }
+        cases! { memory on memory: $($all)+ }
+    };
+}
+
+/// Cases that somebody takes part in who reaches the database of a store beside the program.
+macro_rules! on_every_database {
+    ($($all:tt)+) => {
+        cases! { sqlite_database on files: $($all)+ }
+        cases! { postgres_database on server: $($all)+ }
+    };
+}
+
+on_every_engine! {
     writing:
         a_run_is_recorded_seen_and_survives_reopening,
         a_refusal_writes_nothing_and_says_why,
@@ -90,23 +101,28 @@ on_both_engines! {
     past:
         the_past_can_be_asked_for,
         a_long_listing_is_read_in_pieces_and_shows_each_once,
-        the_views_can_be_dropped_and_rebuilt,
         the_views_can_be_rebuilt_while_others_write,
         what_needs_somebody_comes_first_and_the_oldest_of_it_before_the_rest;
+    proof:
+        a_record_of_a_release_without_guards_is_taken_and_counted;
+    exchange:
+        what_was_exported_is_the_same_on_either_engine,
+        a_changed_line_is_named_and_nothing_is_taken,
+        a_record_of_a_newer_program_survives_unread_and_is_built_upon;
+}
+
+on_every_database! {
+    past:
+        the_views_can_be_dropped_and_rebuilt;
     proof:
         what_was_changed_is_found,
         a_tail_that_was_cut_is_found,
         every_commit_is_sealed_and_an_honest_write_covers_nothing_up,
         a_log_that_ends_before_its_seal_is_doubted_until_it_is_accepted,
         a_write_that_a_trigger_swallows_is_not_acknowledged,
-        a_guard_of_the_log_is_asked_again_and_another_is_the_word_of_its_writer,
-        a_record_of_a_release_without_guards_is_taken_and_counted;
+        a_guard_of_the_log_is_asked_again_and_another_is_the_word_of_its_writer;
     readers:
         a_reader_sees_what_is_recorded_and_records_nothing,
         a_reader_makes_no_store,
         a_reader_tells_of_a_store_that_is_not_as_it_was_sealed;
-    exchange:
-        what_was_exported_is_the_same_on_either_engine,
-        a_changed_line_is_named_and_nothing_is_taken,
-        a_record_of_a_newer_program_survives_unread_and_is_built_upon;
 }

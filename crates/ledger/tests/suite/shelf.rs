@@ -1,12 +1,12 @@
-//! Where the stores of a case live: files in a directory, or databases of a throwaway server.
+//! Where the stores of a case live: files in a directory, databases of a throwaway server, or memory.
 //!
 //! Invariant: a case asks for stores by name and cannot tell which engine it runs on; what must be done beside the
 //! handle (hold the store, switch its guards off) is done here, as each engine's own clients would do it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
-use callboard_ledger::{Ledger, OpenError, Options};
+use callboard_ledger::{Held, Ledger, Memory, OpenError, Options};
 use rusqlite::Connection;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -19,29 +19,37 @@ pub(crate) struct Shelf {
     directory: TempDir,
     /// The server and the databases made on it, if the stores are there.
     server: Option<(Cluster, Mutex<HashSet<String>>)>,
+    /// The stores by their names, if they are in memory.
+    memory: Option<Mutex<HashMap<String, Memory>>>,
 }
 
 /// The lock of the writers, held by somebody else until this is dropped.
 pub(crate) enum Hold {
     File(#[expect(dead_code, reason = "it holds by being there")] Connection),
+    Memory(#[expect(dead_code, reason = "it holds by being there")] Held),
     Server(#[expect(dead_code, reason = "it holds by being there")] tokio_postgres::Client, Option<Runtime>),
 }
 
 impl Shelf {
     /// Stores that are files.
     pub(crate) fn files() -> Self {
-        Self { directory: tempfile::tempdir().unwrap(), server: None }
+        Self { directory: tempfile::tempdir().unwrap(), server: None, memory: None }
     }
 
     /// Stores on a server.
     pub(crate) fn server() -> Self {
         let server = Some((Cluster::start(), Mutex::default()));
-        Self { directory: tempfile::tempdir().unwrap(), server }
+        Self { directory: tempfile::tempdir().unwrap(), server, memory: None }
+    }
+
+    /// Stores in memory.
+    pub(crate) fn memory() -> Self {
+        Self { memory: Some(Mutex::default()), ..Self::files() }
     }
 
     /// A shelf of the other engine.
     pub(crate) fn other(&self) -> Self {
-        if self.server.is_some() { Self::files() } else { Self::server() }
+        if self.server.is_some() || self.memory.is_some() { Self::files() } else { Self::server() }
     }
 
     /// Opens a store, making it if it is not there.
@@ -51,6 +59,9 @@ impl Shelf {
 
     /// Opens a store that signs its log.
     pub(crate) fn open_with(&self, name: &str, options: Options) -> Ledger {
+        if let Some(memory) = self.in_memory(name) {
+            return Ledger::of_memory(&memory, &options).unwrap();
+        }
         let key_path = Some(self.directory.path().join(format!("{name}.key")));
         Ledger::connect(&self.place(name), Options { key_path, ..options }).unwrap()
     }
@@ -69,6 +80,9 @@ impl Shelf {
 
     /// Holds the store as another writer would.
     pub(crate) fn hold(&self, name: &str) -> Hold {
+        if let Some(memory) = self.in_memory(name) {
+            return Hold::Memory(memory.hold());
+        }
         if self.server.is_none() {
             let connection = Connection::open(self.place(name)).unwrap();
             connection.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -119,6 +133,12 @@ impl Shelf {
         }
         let trigger = "CREATE TRIGGER swallow BEFORE INSERT ON ledger BEGIN SELECT RAISE(IGNORE); END";
         Connection::open(self.place(name)).unwrap().execute_batch(trigger).unwrap();
+    }
+
+    /// The store with a name, if stores are in memory.
+    fn in_memory(&self, name: &str) -> Option<Memory> {
+        let mut stores = self.memory.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(stores.entry(name.to_owned()).or_insert_with(|| Memory::new(name)).clone())
     }
 
     fn place(&self, name: &str) -> String {
