@@ -10,12 +10,12 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anstyle::Style;
-use callboard_engine::notify::SettingsError;
 use callboard_engine::{RecordError, RunError, Unrecorded};
 use callboard_kernel::{EntityId, Refusal, one_line, redact};
 use callboard_ledger::{AppendError, ArchiveError, BackupError, Fault, ImportError, OpenError, ReadError};
 use callboard_lifecycle::UnknownWord;
 use callboard_lifecycle::session::SessionState;
+use callboard_notify::SettingsError;
 use callboard_server::ServeError;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -195,7 +195,7 @@ pub(crate) enum Error {
     Settings(#[source] SettingsError),
     /// A contract that cannot be kept to.
     #[error("the contract is not understood")]
-    Contract(#[source] callboard_engine::delivery::Error),
+    Contract(#[source] callboard_delivery::Error),
     /// A run that was not started.
     #[error(transparent)]
     Run(RunError),

@@ -14,12 +14,12 @@ use callboard_ledger::{AppendError, Ledger, Receipt, Request, Stored};
 use callboard_lifecycle::{Health, ReasonCode};
 use callboard_supervisor::process::{self, Sent, Sighting};
 
-use crate::case::Case;
-use crate::host::identity;
-use crate::owner::stranger;
-use crate::read::{keeper, map, moment, text};
-use crate::sight::Sight;
-use crate::view::evaluate;
+use crate::host::owner::stranger;
+use crate::host::process_table::identity;
+use crate::judging::recorded::{keeper, map, moment, text};
+use crate::judging::triage_input::TriageInput;
+use crate::judging::view::evaluate;
+use crate::judging::viewpoint::Viewpoint;
 
 /// The fact that keeps the wish.
 const WISH: &str = "stop_wish";
@@ -39,7 +39,7 @@ pub enum StopFor {
 
 /// What became of asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum StopOutcome {
     /// Its supervisor was woken.
     Woken,
     /// Its supervisor is gone: the reaper can end it.
@@ -74,7 +74,7 @@ pub fn ask_to_stop(
     actor: Actor,
     wanted: StopFor,
     now: Moment,
-) -> Result<Asked, AppendError> {
+) -> Result<StopOutcome, AppendError> {
     let wish = StopWish { actor, wanted, said: None, key: None, cause: None, now };
     wish_to_stop(ledger, stored, wish).map(|(_, asked)| asked)
 }
@@ -84,7 +84,7 @@ pub fn wish_to_stop(
     ledger: &Ledger,
     stored: &Stored,
     wish: StopWish,
-) -> Result<(Receipt, Asked), AppendError> {
+) -> Result<(Receipt, StopOutcome), AppendError> {
     let StopWish { actor, wanted, said, key, cause, now } = wish;
     let word = match wanted {
         StopFor::Operator => "operator",
@@ -110,16 +110,16 @@ pub fn wish_to_stop(
 }
 
 /// What the process table and the lease say of the supervisor of a run, for the guard of its end by hand.
-pub fn supervisor_seen(stored: &Stored, sight: &Sight<'_>) -> SupervisorSeen {
+pub fn supervisor_seen(stored: &Stored, sight: &Viewpoint<'_>) -> SupervisorSeen {
     living_supervisor(stored, sight)
         .map_or(SupervisorSeen::Absent, |supervisor| SupervisorSeen::Alive { pid: supervisor.pid })
 }
 
 /// The supervisor of a run, if it is there to write the run's end. Then nobody else may: a run that is called ended while its
 /// command goes on is a false word. What another host keeps a lease on is there.
-fn living_supervisor(stored: &Stored, sight: &Sight<'_>) -> Option<ProcessIdentity> {
+fn living_supervisor(stored: &Stored, sight: &Viewpoint<'_>) -> Option<ProcessIdentity> {
     let supervisor = keeper(&stored.entity.facts).filter(|_| stored.entity.ended_at.is_none())?;
-    match Case::of(stored).look(sight).liveness {
+    match TriageInput::of(stored).look(sight).liveness {
         Liveness::Alive => return Some(supervisor),
         Liveness::Dead => return None,
         Liveness::Unknown => {}
@@ -140,32 +140,32 @@ fn living_supervisor(stored: &Stored, sight: &Sight<'_>) -> Option<ProcessIdenti
 }
 
 /// Wakes the supervisor of a run, which then looks for a wish.
-fn wake(stored: &Stored, is_shared: bool) -> Asked {
+fn wake(stored: &Stored, is_shared: bool) -> StopOutcome {
     let facts = &stored.entity.facts;
-    let Some(supervisor) = keeper(facts) else { return Asked::NobodyThere };
+    let Some(supervisor) = keeper(facts) else { return StopOutcome::NobodyThere };
     let supervisor = identity(&supervisor);
     match process::look(&supervisor) {
-        Ok(Sighting::OtherHost) => return Asked::Elsewhere,
+        Ok(Sighting::OtherHost) => return StopOutcome::Elsewhere,
         Ok(Sighting::OtherPidNamespace) => {
-            return Asked::OutOfReach("cannot be seen from this PID namespace");
+            return StopOutcome::OutOfReach("cannot be seen from this PID namespace");
         }
         Ok(Sighting::OtherTimeNamespace) => {
-            return Asked::OutOfReach("cannot be told from others in this time namespace");
+            return StopOutcome::OutOfReach("cannot be told from others in this time namespace");
         }
-        Ok(Sighting::Gone | Sighting::OtherBoot | Sighting::Zombie) => return Asked::NobodyThere,
+        Ok(Sighting::Gone | Sighting::OtherBoot | Sighting::Zombie) => return StopOutcome::NobodyThere,
         Ok(Sighting::Alive | Sighting::Stopped) | Err(_) => {}
     }
     // Both what is recorded and whom the process belongs to: a record may name any process.
     if stranger(facts, is_shared).is_some() || !process::is_own(supervisor.pid) {
-        return Asked::OutOfReach("belongs to another user");
+        return StopOutcome::OutOfReach("belongs to another user");
     }
     match process::signal(&supervisor, TERM) {
-        Ok(Sent::Delivered) => Asked::Woken,
-        Ok(Sent::Gone) => Asked::NobodyThere,
+        Ok(Sent::Delivered) => StopOutcome::Woken,
+        Ok(Sent::Gone) => StopOutcome::NobodyThere,
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-            Asked::OutOfReach("belongs to another user")
+            StopOutcome::OutOfReach("belongs to another user")
         }
-        Err(_) => Asked::OutOfReach("cannot be signalled"),
+        Err(_) => StopOutcome::OutOfReach("cannot be signalled"),
     }
 }
 

@@ -11,14 +11,13 @@ mod child;
 pub mod containment;
 mod end;
 mod error;
-#[cfg(feature = "mutants")]
 pub mod mutant;
-#[cfg(not(feature = "mutants"))]
-mod mutant;
 mod observer;
 pub mod output;
+pub mod private_files;
 pub mod probe;
 pub mod process;
+mod programs;
 pub mod sandbox;
 mod spec;
 mod watching;
@@ -30,6 +29,7 @@ pub use end::{Cause, End, How, Kept, Passed, StopCause, Survivor, Timer, Usage};
 pub use error::StartError;
 pub use observer::{Answer, Caught, Notification, Observer, Quiet, Received, StoppedBy, Stream, Wait};
 pub use process::Identity;
+pub use programs::on_path;
 pub use sandbox::public_address::is_public;
 pub use spec::{Audience, Climb, Keep, Limits, Privileges, Spec, Stdin, Timers};
 pub use watching::running::{Running, Stopper};

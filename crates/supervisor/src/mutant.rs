@@ -18,18 +18,20 @@ mod switched {
     }
 
     /// Is this safeguard removed?
-    pub(crate) fn removed(safeguard: &str) -> bool {
+    pub fn removed(safeguard: &str) -> bool {
         REMOVED.get_or_init(|| std::env::var(VARIABLE).ok()).as_deref() == Some(safeguard)
     }
 }
 
+/// The variables that a run has to inherit in this build: the removed safeguard, and the mark of a torture.
+pub const VARIABLES: &[&str] =
+    if cfg!(feature = "mutants") { &["CALLBOARD_MUTANT", "CALLBOARD_TORTURE"] } else { &[] };
+
 #[cfg(feature = "mutants")]
-pub(crate) use switched::removed;
-#[cfg(feature = "mutants")]
-pub use switched::{VARIABLE, remove};
+pub use switched::{VARIABLE, remove, removed};
 
 /// No safeguard is ever removed in this build.
 #[cfg(not(feature = "mutants"))]
-pub(crate) const fn removed(_safeguard: &str) -> bool {
+pub const fn removed(_safeguard: &str) -> bool {
     false
 }

@@ -143,7 +143,6 @@ fn run_one(arguments: &[String], torture: &Torture) -> ExitCode {
         // What checks a killed child must be whole itself.
         if torture.child.is_none() {
             callboard_ledger::mutant::remove(mutant);
-            callboard_engine::mutant::remove(mutant);
             callboard_supervisor::mutant::remove(mutant);
         }
     }

@@ -14,7 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use callboard_engine::delivery::{Agreement, Check, Contract, Limits, Program, Ran, Root, Way, verify};
+use callboard_delivery::{
+    Agreement, Check, CheckProgram, Contract, InspectionLimits, Ran, Root, Way, verify,
+};
 use callboard_kernel::Moment;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
@@ -102,7 +104,7 @@ fn read(root: &Root, name: &str) -> Result<Option<Vec<u8>>> {
 
 /// Verifies, and finds only what is inside.
 fn look(agreement: &Agreement) -> Result<()> {
-    let found = verify(agreement, &Nothing, &Limits::DEFAULT, Moment::from_micros(0))?;
+    let found = verify(agreement, &Nothing, &InspectionLimits::DEFAULT, Moment::from_micros(0))?;
     let inside = blake3::hash(INSIDE).to_hex();
     for file in found.items.iter().flat_map(|item| &item.files) {
         let known = file.blake3.as_deref() == Some(inside.as_str());
@@ -169,7 +171,7 @@ fn swap(scenery: &Scenery, done: &AtomicBool) -> Result<u64> {
 pub(crate) struct Nothing;
 
 impl Check for Nothing {
-    fn run(&self, program: &Program<'_>) -> std::io::Result<Ran> {
+    fn run(&self, program: &CheckProgram<'_>) -> std::io::Result<Ran> {
         Err(std::io::Error::other(format!("nobody promised to run {:?}", program.argv)))
     }
 }

@@ -23,6 +23,8 @@ const LEDGER: &str = "callboard-ledger";
 const SUPERVISOR: &str = "callboard-supervisor";
 const CONVERSATION: &str = "callboard-conversation";
 const AGENTS: &str = "callboard-agents";
+const DELIVERY: &str = "callboard-delivery";
+const NOTIFY: &str = "callboard-notify";
 const ENGINE: &str = "callboard-engine";
 const WIRE: &str = "callboard-wire";
 
@@ -35,7 +37,9 @@ const LAYERS: &[(&str, Uses)] = &[
     (SUPERVISOR, Only(&[])),
     (CONVERSATION, Only(&[KERNEL])),
     (AGENTS, Only(&[])),
-    (ENGINE, Only(&[KERNEL, LEDGER, SUPERVISOR, CONVERSATION, AGENTS])),
+    (DELIVERY, Only(&[KERNEL, SUPERVISOR])),
+    (NOTIFY, Only(&[KERNEL, SUPERVISOR])),
+    (ENGINE, Only(&[KERNEL, LEDGER, SUPERVISOR, CONVERSATION, AGENTS, DELIVERY, NOTIFY])),
     (WIRE, Only(&[KERNEL])),
     ("callboard-server", Only(&[KERNEL, LEDGER, ENGINE, WIRE])),
     ("callboard-tui", Only(&[ENGINE])),

@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use callboard_engine::{Host, Reaper, Sight, StopFor, StopWish, evaluate, wish_to_stop};
+use callboard_engine::{Host, Reaper, StopFor, StopWish, Viewpoint, evaluate, wish_to_stop};
 use callboard_kernel::{
     Actor, Command as Order, Create, EntityId, EvidenceRef, Facts, Order as Ask, StateReason, Transition,
     Value,
@@ -185,7 +185,7 @@ impl Fleet {
         let host = Host::this();
         loop {
             let stored = entity(ledger, id)?;
-            let view = evaluate(&stored, &Sight::present(clock::now(), &host));
+            let view = evaluate(&stored, &Viewpoint::present(clock::now(), &host));
             let stands = view.state.lifecycle.is_some_and(|lifecycle| lifecycle.name() == state);
             let is_right = stands && view.chain.contains(says);
             if is_right || Instant::now() >= until {

@@ -2,8 +2,8 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use callboard_engine::notify::{Settings, desktop_in_reach, send_test};
 use callboard_kernel::Moment;
+use callboard_notify::{Settings, desktop_in_reach, send_test};
 
 use super::Check;
 use crate::store::config;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use callboard_engine::{Act, Host, Reaper, Sight, outlived};
+use callboard_engine::{Host, ReapAct, Reaper, Viewpoint, outlived};
 use callboard_kernel::{EntityId, Moment};
 use callboard_ledger::Ledger;
 use callboard_server::watchable;
@@ -41,7 +41,7 @@ fn supervisors(ledger: &Ledger, now: Moment) -> Check {
             ),
             "it looks at the others now and then; raise the number of open files (ulimit -n) where it is started",
         ),
-        Ok(runs) => match runs.iter().filter(|run| run.act == Act::WouldEnd).count() {
+        Ok(runs) => match runs.iter().filter(|run| run.act == ReapAct::WouldEnd).count() {
             0 => Check::ok("supervisors", format!("{} runs are alive", runs.len())),
             dead => Check::warning(
                 "supervisors",
@@ -55,7 +55,7 @@ fn supervisors(ledger: &Ledger, now: Moment) -> Check {
 /// Runs that have ended in the log while processes of theirs are alive here, if there are any.
 fn ended(ledger: &Ledger, now: Moment) -> Option<Check> {
     let host = Host::this();
-    let found = match outlived(ledger, &host, &Sight::present(now, &host)) {
+    let found = match outlived(ledger, &host, &Viewpoint::present(now, &host)) {
         Ok(found) if found.is_empty() => return None,
         Ok(found) => found,
         Err(error) => {

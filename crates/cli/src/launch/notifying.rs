@@ -8,11 +8,11 @@ use std::io::Write;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use callboard_engine::notify::{Notifier, Settings, Told, is_due};
-use callboard_engine::{Host, View, needs_somebody};
+use callboard_engine::{Host, Notifier, Told, View, needs_somebody, notification_due};
 use callboard_kernel::{EntityId, one_line};
 use callboard_ledger::Ledger;
 use callboard_lifecycle::Kind;
+use callboard_notify::Settings;
 
 use crate::clock::{self, Real};
 use crate::error::{Error, told};
@@ -33,7 +33,7 @@ pub(crate) fn after_end(view: &View<'_>, store: &Store, host: &Host, quiet: bool
         return;
     }
     let problem = match settings {
-        Ok(settings) if !is_due(view, &settings, now) => return,
+        Ok(settings) if !notification_due(view, &settings, now) => return,
         Ok(settings) => match store.reopen_quietly() {
             Ok(ledger) => {
                 let notifier = Notifier { ledger: &ledger, settings: &settings, table: host, clock: &Real };
@@ -108,7 +108,7 @@ impl Teller {
             return;
         }
         let now = clock::now();
-        let due = views.iter().filter(|view| is_due(view, &self.settings, now));
+        let due = views.iter().filter(|view| notification_due(view, &self.settings, now));
         let ids: Vec<EntityId> = due.map(|view| view.id).collect();
         let is_root_due = self.settings.daily_root && self.root_at <= Instant::now();
         if ids.is_empty() && !is_root_due {

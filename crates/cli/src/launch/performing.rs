@@ -5,7 +5,7 @@
 
 use std::io::Write;
 
-use callboard_engine::{Desk, Ended, Host, RunError, RunOrder, Sight, discard, evaluate, sign};
+use callboard_engine::{Desk, EndedRun, Host, RunError, RunOrder, Viewpoint, discard, evaluate, sign};
 use callboard_kernel::EntityId;
 use callboard_lifecycle::Kind;
 
@@ -61,7 +61,7 @@ pub(crate) fn perform(
         }
     };
     let host = Host::this();
-    let view = evaluate(&ended.stored, &Sight::present(clock::now(), &host));
+    let view = evaluate(&ended.stored, &Viewpoint::present(clock::now(), &host));
     if !recipe.quiet && !is_let_go {
         let short = Short::among([id].into_iter()).of(id);
         let line = closing::line(&view, &short, closing::width_of_stderr());
@@ -85,7 +85,7 @@ fn supervise(
     store: &Store,
     id: EntityId,
     supervision: Supervision,
-) -> Result<(Ended, bool), Error> {
+) -> Result<(EndedRun, bool), Error> {
     let recipe = &recipe.with_contract()?;
     let dir = store.runs()?.join(id.to_string());
     // Who makes it is said in it first, so that it is known whose it was if this process dies before its first record.

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use callboard_agents::{Program, detect};
-use callboard_engine::delivery::{Agreement, Contract};
+use callboard_delivery::{Agreement, Contract};
 use callboard_engine::{RECIPE, RunOrder, agree, keep_private, read_plain};
 use callboard_kernel::EntityId;
 use callboard_lifecycle::Kind;

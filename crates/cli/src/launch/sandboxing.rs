@@ -9,7 +9,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use callboard_agents::Program;
-use callboard_supervisor::sandbox::{Host, Missing, Network, Sandbox};
+use callboard_supervisor::sandbox::{AllowedHost, Missing, Network, Sandbox};
 use serde::Deserialize;
 
 use crate::error::Error;
@@ -196,7 +196,7 @@ pub(crate) fn network(text: &str) -> Result<Network, Misread> {
         return Err(misread(format!("unknown network {word:?}")));
     }
     let host = |word: &str| {
-        word.parse::<Host>().map_err(|because| misread(format!("unknown host {word:?}: {because}")))
+        word.parse::<AllowedHost>().map_err(|because| misread(format!("unknown host {word:?}: {because}")))
     };
     words().map(host).collect::<Result<_, _>>().map(Network::Hosts)
 }
@@ -208,7 +208,7 @@ pub(crate) fn network_words(network: &Network) -> String {
         Network::None => "none".to_owned(),
         Network::Loopback => "loopback".to_owned(),
         Network::Ports(ports) => ports.iter().map(u16::to_string).collect::<Vec<_>>().join(","),
-        Network::Hosts(hosts) => hosts.iter().map(Host::to_string).collect::<Vec<_>>().join(","),
+        Network::Hosts(hosts) => hosts.iter().map(AllowedHost::to_string).collect::<Vec<_>>().join(","),
     }
 }
 

@@ -10,7 +10,7 @@ use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
-use callboard_engine::notify::SECRET_VARIABLES;
+use callboard_notify::SECRET_VARIABLES;
 use callboard_wire::Word;
 use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};

@@ -3,7 +3,7 @@
 //! Invariant: the past is judged with the clock of the past, so that what `--at` shows is what was shown then.
 //! Deliberately absent: writing.
 
-use callboard_engine::{Host, Seen, Sight, outlived};
+use callboard_engine::{Host, Observed, Viewpoint, outlived};
 use callboard_kernel::{EntityId, Moment};
 use callboard_ledger::{Ledger, Listing, Page, Record, RecordScope, Stored};
 use callboard_lifecycle::Kind;
@@ -81,15 +81,15 @@ impl StoreAt {
     }
 
     /// From where and when things are judged.
-    fn sight(&self) -> Sight<'_> {
+    fn sight(&self) -> Viewpoint<'_> {
         match self.seq {
-            None => Sight::present(self.now, &self.host),
-            Some(_) => Sight::past(self.now),
+            None => Viewpoint::present(self.now, &self.host),
+            Some(_) => Viewpoint::past(self.now),
         }
     }
 
     /// The entity whose id begins with what was typed.
-    pub(crate) fn entity(&self, typed: &str) -> Result<Seen, Error> {
+    pub(crate) fn entity(&self, typed: &str) -> Result<Observed, Error> {
         let id = ids::find(&self.ledger, typed)?;
         let stored = match self.seq {
             None => self.ledger.entity(id),
@@ -97,29 +97,29 @@ impl StoreAt {
         };
         let stored =
             stored.map_err(Error::Ask)?.ok_or_else(|| Error::NotYet { id, at: absolute(self.now) })?;
-        Seen::of(&self.ledger, stored, &self.sight()).map_err(Error::Ask)
+        Observed::of(&self.ledger, stored, &self.sight()).map_err(Error::Ask)
     }
 
     /// The entities of a kind or of all, those that ended too if they are wanted.
-    pub(crate) fn entities(&self, kind: Option<Kind>, ended: bool) -> Result<Vec<Seen>, Error> {
+    pub(crate) fn entities(&self, kind: Option<Kind>, ended: bool) -> Result<Vec<Observed>, Error> {
         self.seen(self.read(Listing { kind, ended, limit: 0 })?)
     }
 
     /// The newest entities of a kind or of all, so many of them and no more.
-    pub(crate) fn newest(&self, kind: Option<Kind>, limit: usize) -> Result<Vec<Seen>, Error> {
+    pub(crate) fn newest(&self, kind: Option<Kind>, limit: usize) -> Result<Vec<Observed>, Error> {
         self.seen(self.read(Listing { kind, ended: true, limit })?)
     }
 
     /// The runs that have ended in the log while processes of theirs are alive here.
-    pub(crate) fn outlived(&self) -> Result<Vec<Seen>, Error> {
+    pub(crate) fn outlived(&self) -> Result<Vec<Observed>, Error> {
         match self.seq {
             None => outlived(&self.ledger, &self.host, &self.sight()).map_err(Error::Ask),
             Some(_) => Ok(Vec::new()),
         }
     }
 
-    fn seen(&self, stored: Vec<Stored>) -> Result<Vec<Seen>, Error> {
-        Seen::all(&self.ledger, stored, &self.sight()).map_err(Error::Ask)
+    fn seen(&self, stored: Vec<Stored>) -> Result<Vec<Observed>, Error> {
+        Observed::all(&self.ledger, stored, &self.sight()).map_err(Error::Ask)
     }
 
     fn read(&self, listing: Listing) -> Result<Vec<Stored>, Error> {
@@ -132,7 +132,7 @@ impl StoreAt {
 
     /// What may need somebody: everything that is alive, which is yet to be judged, and what ended in a way that
     /// calls for somebody.
-    pub(crate) fn candidates(&self) -> Result<Vec<Seen>, Error> {
+    pub(crate) fn candidates(&self) -> Result<Vec<Observed>, Error> {
         if self.seq.is_some() {
             return self.entities(None, true);
         }

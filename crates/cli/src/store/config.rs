@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use callboard_engine::notify::{Settings, SettingsError};
+use callboard_notify::{Settings, SettingsError};
 
 use crate::launch::shim_input;
 

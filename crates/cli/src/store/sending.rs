@@ -4,7 +4,7 @@
 //! that run cleared the environment; what needs a person is refused there. A refusal of the kernel is an answer with
 //! `--json` and an error in words without. Deliberately absent: acting for anybody else.
 
-use callboard_engine::{Around, Host, run_around};
+use callboard_engine::{EnclosingRun, Host, run_around};
 use callboard_kernel::{Actor, Command, EntityId, Refusal};
 use callboard_ledger::{AppendError, Ledger, ReadError, Record, Request};
 use callboard_lifecycle::ActorClass;
@@ -71,7 +71,7 @@ pub(crate) fn around(ledger: &Ledger) -> Result<Option<Inside>, Error> {
         return Ok(Some(inside));
     }
     let recorded = run_around(ledger, &Host::this()).map_err(Error::Ask)?;
-    Ok(recorded.map(|Around { id, shown_by, .. }| Inside { marker: Some(id.to_string()), shown_by }))
+    Ok(recorded.map(|EnclosingRun { id, shown_by, .. }| Inside { marker: Some(id.to_string()), shown_by }))
 }
 
 /// The run that this is called from, as the control group, the environment and those above tell.

@@ -10,9 +10,9 @@ use callboard_ledger::Stored;
 use callboard_supervisor::{Cause, End, How, Sender, StopCause, Timer, process};
 
 use super::watching::Watching;
-use crate::host::identity;
+use crate::host::process_table::identity;
+use crate::judging::recorded::{keeper, map};
 use crate::mutant;
-use crate::read::{keeper, map};
 use crate::stop::{StopFor, wish};
 
 /// How long after the end of the run around it a run can have been ended with it.

@@ -9,13 +9,13 @@ use std::ffi::OsString;
 use std::io;
 use std::time::{Duration, Instant};
 
+use callboard_delivery::{Check, CheckProgram, ProgramEnd, Ran};
 use callboard_supervisor::sandbox::Sandbox;
 use callboard_supervisor::{
     Answer, Cause, How, Observer, Received, Signals, Spec, StartError, StopCause, Stream, Timers, start,
 };
 
 use super::perform::withheld;
-use crate::delivery::{Check, Program, ProgramEnd, Ran};
 
 /// The marker of the checks of a run.
 pub(crate) fn checks_of(run: &str) -> String {
@@ -132,7 +132,7 @@ impl Observer for Tails<'_> {
 }
 
 impl Check for Supervised<'_> {
-    fn run(&self, program: &Program<'_>) -> io::Result<Ran> {
+    fn run(&self, program: &CheckProgram<'_>) -> io::Result<Ran> {
         let (first, rest) =
             program.argv.split_first().ok_or_else(|| io::Error::other("the command is empty"))?;
         let timers =

@@ -8,13 +8,13 @@
 use std::time::Duration;
 
 use callboard_agents::{AgentEnd, Cause as AgentCause, Standing, Verdict};
+use callboard_delivery::Effect;
 use callboard_kernel::{EvidenceRef, StateReason};
 use callboard_lifecycle::ReasonCode;
 use callboard_lifecycle::claim::ClaimStatus;
 use callboard_lifecycle::session::{SessionState, SessionTrigger};
 use callboard_supervisor::{Cause, End, How, Passed, StopCause, Survivor, Timer};
 
-use crate::delivery::Effect;
 use crate::mutant;
 
 /// What a run's end is.

@@ -8,14 +8,14 @@ use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 
 use callboard_agents::Program;
+use callboard_delivery::{Agreement, Contract};
 use callboard_kernel::{EntityId, Facts, Value, one_line};
 use callboard_supervisor::sandbox::Sandbox;
 use callboard_supervisor::{Audience, Identity, Limits, Privileges, Stdin, Timers};
 
 use super::checking::{Supervised, checks_of};
-use crate::delivery::{self, Agreement, Contract};
-use crate::owner::{UID, this_uid};
-use crate::project::project_of;
+use crate::host::owner::{UID, this_uid};
+use crate::host::project::project_of;
 use crate::redact;
 
 /// The longest title that is made from a command line.
@@ -23,7 +23,7 @@ const TITLE_CHARS: usize = 80;
 
 /// A run that is asked for.
 #[derive(Debug)]
-pub struct Order {
+pub struct RunOrder {
     /// The id it gets.
     pub id: EntityId,
     /// What led to it, if somebody else asked for it.
@@ -68,7 +68,7 @@ pub struct Order {
     pub output_max_bytes: u64,
 }
 
-impl Order {
+impl RunOrder {
     /// What is recorded before it is started.
     pub(crate) fn facts(&self, supervisor: &Identity) -> Facts {
         let words: Vec<String> = self.argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -124,7 +124,7 @@ impl Order {
 }
 
 /// Fixes what a run promises, before it is started.
-pub fn agree(contract: Contract, dir: &Path, id: EntityId) -> Result<Agreement, delivery::Error> {
+pub fn agree(contract: Contract, dir: &Path, id: EntityId) -> Result<Agreement, callboard_delivery::Error> {
     contract.agree(dir, &Supervised::unowned(&checks_of(&id.to_string())))
 }
 

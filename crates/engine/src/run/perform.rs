@@ -11,6 +11,7 @@ use std::io;
 use std::path::PathBuf;
 
 use callboard_agents::{Launch, Reader, Summary, verdict};
+use callboard_delivery::{Agreement, InspectionLimits, Stopped, Verification, verify};
 use callboard_kernel::{
     Create, EntityId, EvidenceRef, Facts, Moment, Order as Ask, StateReason, Transition, Value,
 };
@@ -22,22 +23,21 @@ use callboard_supervisor::{
     Spec, StartError, StopCause, Timer, prepare, process,
 };
 
-use super::alone::{self, Outside};
 use super::checking::{Owner, Supervised, checks_of};
 use super::ending::{Asked, Delivered, Ending, ending};
 use super::last_words::LastWords;
-use super::order::{Order, process as process_facts, promised, seconds};
+use super::order::{RunOrder, process as process_facts, promised, seconds};
 use super::recorder::{Desk, RecordError, Recorder, Unrecorded};
+use super::sandbox_report;
 use super::settings;
-use super::walls;
+use super::shared_daemons::{self, Outside};
 use super::watching::Watching;
-use crate::delivery::{Agreement, Limits, Stopped, Verification, verify};
 use crate::mutant;
 use crate::notify::SECRET_VARIABLES;
 
 /// A run that has ended.
 #[derive(Debug)]
-pub struct Ended {
+pub struct EndedRun {
     /// What is recorded, or would be if the store could be written.
     pub stored: Stored,
     /// What a shell is told.
@@ -61,11 +61,15 @@ pub enum RunError {
 }
 
 /// Runs it; `started` is called when its process is there and recorded.
-pub fn perform(order: Order, desk: Desk<'_>, started: &mut dyn FnMut(EntityId)) -> Result<Ended, RunError> {
+pub fn perform(
+    order: RunOrder,
+    desk: Desk<'_>,
+    started: &mut dyn FnMut(EntityId),
+) -> Result<EndedRun, RunError> {
     let this = process::this().map_err(RunError::Identity)?;
     let mut recorder = Recorder::new(desk, order.id, &order.dir, &this, order.cause.clone());
     let signals = Signals::take().map_err(RunError::Identity)?;
-    let (added, outside) = (alone::arguments(&order.argv), Outside::of(&order.argv));
+    let (added, outside) = (shared_daemons::arguments(&order.argv), Outside::of(&order.argv));
     let mut data = order.facts(&this);
     data.merge(&recorder.end_key());
     if let Some((_, words)) = added {
@@ -99,14 +103,14 @@ pub fn perform(order: Order, desk: Desk<'_>, started: &mut dyn FnMut(EntityId)) 
     }
 }
 
-impl Order {
+impl RunOrder {
     /// Is nobody there to see its output?
     fn is_detached(&self) -> bool {
         self.audience == callboard_supervisor::Audience::Nobody
     }
 }
 
-fn spec(order: &Order, added: Option<(usize, &[&str])>, recorder: &Recorder<'_>) -> Spec {
+fn spec(order: &RunOrder, added: Option<(usize, &[&str])>, recorder: &Recorder<'_>) -> Spec {
     let mut argv = order.argv.clone();
     if let Some((position, words)) = added {
         let position = position.min(argv.len());
@@ -138,7 +142,7 @@ pub(super) fn withheld(given: &[(OsString, OsString)]) -> Vec<OsString> {
     SECRET_VARIABLES.into_iter().filter(|name| !is_given(name)).map(Into::into).collect()
 }
 
-fn begun(order: &Order, running: &Running, outside: Option<&Outside>) -> Transition {
+fn begun(order: &RunOrder, running: &Running, outside: Option<&Outside>) -> Transition {
     let Identity { pid, started_ticks, .. } = running.identity();
     let seen = format!("pid {pid}, started at tick {started_ticks}");
     let mut reason = StateReason::new(const { ReasonCode::of("run.started.ok") }, "the process was started")
@@ -147,8 +151,8 @@ fn begun(order: &Order, running: &Running, outside: Option<&Outside>) -> Transit
     let mut data = process_facts(running.identity());
     data.set("containment", Value::Map(containment(running.containment())));
     if let (Some((profile, sandbox)), Some(walls)) = (&order.sandbox, running.walls()) {
-        reason.evidence.push(EvidenceRef::tool_result(walls::told(profile, walls)));
-        data.set("sandbox", Value::Map(walls::facts(profile, sandbox, walls)));
+        reason.evidence.push(EvidenceRef::tool_result(sandbox_report::told(profile, walls)));
+        data.set("sandbox", Value::Map(sandbox_report::facts(profile, sandbox, walls)));
     }
     Transition::to(SessionState::Running, reason).caused_by(SessionTrigger::Spawned).with(data)
 }
@@ -172,12 +176,12 @@ fn containment(held: &Containment) -> Facts {
 }
 
 fn watch(
-    order: &Order,
+    order: &RunOrder,
     running: Running,
     begun: Option<Transition>,
     outside: Option<&Outside>,
     recorder: &mut Recorder<'_>,
-) -> Result<Ended, RunError> {
+) -> Result<EndedRun, RunError> {
     let is_starting = running.is_starting();
     let mut watching = Watching::new(recorder, begun, reader(order)).starting(is_starting);
     let (mut end, signals) = running.watch_and_return_signals(&mut watching);
@@ -204,7 +208,7 @@ fn watch(
 }
 
 /// What reads its output.
-fn reader(order: &Order) -> Reader {
+fn reader(order: &RunOrder) -> Reader {
     let launch = Launch::of(&order.argv);
     let mut reader = Reader::launched(order.program, &launch);
     let program = launch.program.filter(|_| launch.model.is_none());
@@ -242,7 +246,7 @@ impl Checked {
 }
 
 /// Checks what was promised, whatever the end was; its owner goes on meanwhile and may stop it.
-fn check(order: &Order, owner: &mut dyn Observer, signals: Option<Signals>, now: Moment) -> Checked {
+fn check(order: &RunOrder, owner: &mut dyn Observer, signals: Option<Signals>, now: Moment) -> Checked {
     if order.agreement.contract.is_empty() {
         return Checked::Nothing;
     }
@@ -250,7 +254,7 @@ fn check(order: &Order, owner: &mut dyn Observer, signals: Option<Signals>, now:
     let owner = RefCell::new(Owner::new(owner, signals));
     let sandbox = order.sandbox.as_ref().map(|(_, sandbox)| sandbox);
     let checks = Supervised::owned(&marker, &owner, &order.env).within(sandbox);
-    let verified = verify(&order.agreement, &checks, &Limits::DEFAULT, now);
+    let verified = verify(&order.agreement, &checks, &InspectionLimits::DEFAULT, now);
     match verified {
         Ok(verified) => Checked::Verified(Box::new(verified)),
         Err(Stopped) => Checked::Stopped(owner.borrow().stopped().unwrap_or(StopCause::Terminate)),
@@ -359,11 +363,11 @@ pub(crate) fn delivered(agreement: &Agreement, verified: &Verification) -> Facts
 }
 
 fn not_started(
-    order: &Order,
+    order: &RunOrder,
     error: &StartError,
     signals: Option<Signals>,
     recorder: &mut Recorder<'_>,
-) -> Result<Ended, RunError> {
+) -> Result<EndedRun, RunError> {
     let code = match error {
         _ if mutant::removed("why_not_started") => const { ReasonCode::of("run.failed.spawn") },
         StartError::NotFound { .. } => const { ReasonCode::of("run.failed.not_found") },
@@ -393,11 +397,11 @@ fn not_started(
 
 /// Writes the end.
 fn conclude(
-    order: &Order,
+    order: &RunOrder,
     ending: Ending,
     mut data: Facts,
     recorder: &mut Recorder<'_>,
-) -> Result<Ended, RunError> {
+) -> Result<EndedRun, RunError> {
     let Ending { to, trigger, reasons, exit_code } = ending;
     data.set("shell_code", i64::from(exit_code));
     let told = reasons.first().map_or_else(String::new, |reason| reason.message.clone());
@@ -419,7 +423,7 @@ fn conclude(
     }
     // What a shell is told does not depend on the store.
     let stored = stored.or_else(|| recorder.imagined(&end)).unwrap_or_else(|| Stored::unborn(order.id));
-    Ok(Ended { stored, exit_code, unrecorded })
+    Ok(EndedRun { stored, exit_code, unrecorded })
 }
 
 /// How the command ended, for a run that was ended in the log before.

@@ -15,7 +15,7 @@ use callboard_ledger::{AppendError, Fault, Ledger, OpenError, Receipt, Record, R
 use callboard_lifecycle::ActorClass;
 use callboard_supervisor::Identity;
 
-use super::kept_end::{EndKeeper, KEY_FACT};
+use super::saved_end::{EndKeeper, KEY_FACT};
 use crate::mutant;
 
 /// How long an end is tried to be written while others hold the store, or after a write that failed without saying why.

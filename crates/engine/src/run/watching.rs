@@ -23,7 +23,7 @@ use super::ending::Asked;
 use super::last_words::LastWords;
 use super::order::seconds;
 use super::recorder::Recorder;
-use super::walls::Seen;
+use super::sandbox_report::Seen;
 
 /// How soon it is written that the process is there. A command that ends before that costs one sync less.
 const BEGIN: Duration = Duration::from_millis(5);
@@ -500,7 +500,7 @@ mod tests {
             let mut known = Facts::none().with("waits_for", waits_for).with("errors_in_row", errors);
             note_beginnings(&mut known, &written, at(second));
             written = known.clone();
-            ["waits_since", "errors_since"].map(|name| crate::read::moment(&known, name))
+            ["waits_since", "errors_since"].map(|name| crate::judging::recorded::moment(&known, name))
         };
         assert_eq!(since(1, None, 0), [None, None]);
         assert_eq!(since(2, Some("a"), 1), [Some(at(2)), Some(at(2))]);

@@ -6,8 +6,8 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use callboard_engine::notify::{Notifier, Settings, Told};
-use callboard_engine::{Clock, Host, Sight, evaluate, fingerprint};
+use callboard_engine::notify::Settings;
+use callboard_engine::{Clock, Host, Notifier, Told, Viewpoint, evaluate, fingerprint};
 use callboard_kernel::{
     Actor, Command, Create, EntityId, EvidenceRef, Facts, Moment, Observe, Order, StateReason, Transition,
     Value,
@@ -123,7 +123,7 @@ fn a_claim_of_a_dead_sender_is_taken_over_with_the_same_id() {
     let (settings, ids) = receiver(&[200]);
     let ledger = failed(&place);
     let stored = ledger.entity(id()).unwrap().unwrap();
-    let view = evaluate(&stored, &Sight::past(NOW));
+    let view = evaluate(&stored, &Viewpoint::past(NOW));
     let since = view.cause_since().unwrap().to_string();
     let claim = Facts::none()
         .with("condition", "run.failed.not_found")

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use callboard_engine::{Case, evaluate_as};
+use callboard_engine::{TriageInput, evaluate_as};
 use callboard_kernel::EntityId;
 use callboard_ledger::Stored;
 use callboard_lifecycle::Kind;
@@ -165,7 +165,7 @@ impl Follower {
         for (at, run) in moved.iter().enumerate() {
             match self.app.ledger.entity(*run) {
                 Ok(Some(stored)) if stored.entity.ended_at.is_none() => {
-                    self.ended.extend(self.watch.keep(*run, Case::of(&stored).processes()));
+                    self.ended.extend(self.watch.keep(*run, TriageInput::of(&stored).processes()));
                 }
                 Ok(Some(stored)) => {
                     if self.attend_after_end(&stored) {
@@ -186,7 +186,7 @@ impl Follower {
     /// Watches the processes that outlive the end of their run, and says whether there are any.
     fn attend_after_end(&mut self, stored: &Stored) -> bool {
         let run = stored.entity.state.id;
-        let alive = Case::of(stored).alive_after_end(&self.app.host);
+        let alive = TriageInput::of(stored).alive_after_end(&self.app.host);
         let is_any = !alive.is_empty();
         self.ended.extend(self.watch.keep_after_end(run, alive));
         is_any

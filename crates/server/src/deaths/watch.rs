@@ -221,7 +221,7 @@ impl Watch {
 mod tests {
     use std::process::{Child, Command};
 
-    use callboard_engine::Case;
+    use callboard_engine::TriageInput;
     use callboard_kernel::{Entity, Facts, State, Value};
     use callboard_ledger::{Hash, Stored};
     use callboard_lifecycle::Kind;
@@ -264,7 +264,7 @@ mod tests {
                 reasons: Vec::new(),
                 facts,
             };
-            Case::of(&Stored { entity, state_seq: 1, last_seq: 1, head: Hash([0; 32]) }).processes()
+            TriageInput::of(&Stored { entity, state_seq: 1, last_seq: 1, head: Hash([0; 32]) }).processes()
         }
 
         fn ended(&self) -> Ended {

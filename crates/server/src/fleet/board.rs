@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use callboard_engine::{Sight, read_again};
+use callboard_engine::{Viewpoint, read_again};
 use callboard_kernel::EntityId;
 use callboard_ledger::{Ledger, Page, ReadError, RecordScope, Slice, Stored};
 use callboard_lifecycle::{Kind, Severity, Words};
@@ -69,7 +69,7 @@ impl Rank {
 
 impl Board {
     /// Reads everything, a piece at a time: all of it at once would take many times the memory of the board.
-    pub(super) fn read(ledger: &Ledger, sight: &Sight<'_>) -> Result<Self, ReadError> {
+    pub(super) fn read(ledger: &Ledger, sight: &Viewpoint<'_>) -> Result<Self, ReadError> {
         // The end is read first: what comes meanwhile is followed and at worst read twice.
         let head = ledger.head()?;
         let mut board = Self {
@@ -105,7 +105,7 @@ impl Board {
     /// Takes over everything that was recorded, and judges what is not fresh. A supervisor records the end of its run and
     /// then goes, so where somebody is found dead the log is read again: that may be an end. One that it could not record
     /// and kept is recorded now.
-    pub(super) fn follow(&mut self, ledger: &Ledger, sight: &Sight<'_>) -> Result<(), ReadError> {
+    pub(super) fn follow(&mut self, ledger: &Ledger, sight: &Viewpoint<'_>) -> Result<(), ReadError> {
         loop {
             let end = ledger.head()?;
             self.catch_up(ledger, end, sight)?;
@@ -117,7 +117,7 @@ impl Board {
         }
     }
 
-    fn catch_up(&mut self, ledger: &Ledger, end: u64, sight: &Sight<'_>) -> Result<(), ReadError> {
+    fn catch_up(&mut self, ledger: &Ledger, end: u64, sight: &Viewpoint<'_>) -> Result<(), ReadError> {
         while self.head < end {
             let records = ledger.records(Page { after: self.head, limit: PAGE, scope: RecordScope::All })?;
             let Some(last) = records.last().map(|record| record.seq) else { break };
@@ -156,7 +156,7 @@ impl Board {
 
     /// Judges some anew, because there is a sign that they changed. Follow the log afterwards: whose process is gone may
     /// have recorded its end.
-    pub(super) fn look_again(&mut self, runs: &[EntityId], sight: &Sight<'_>) {
+    pub(super) fn look_again(&mut self, runs: &[EntityId], sight: &Viewpoint<'_>) {
         for id in runs {
             let Some(place) = self.places.get(id).copied() else { continue };
             self.unrank(*id);
@@ -188,7 +188,7 @@ impl Board {
     }
 
     /// Judges everything.
-    fn judge(&mut self, sight: &Sight<'_>) {
+    fn judge(&mut self, sight: &Viewpoint<'_>) {
         self.judged = Instant::now();
         let mut has_moved = false;
         for entry in &mut self.entries {
@@ -207,7 +207,7 @@ impl Board {
         }
     }
 
-    fn put(&mut self, stored: &Stored, sight: &Sight<'_>) -> Result<u32, ReadError> {
+    fn put(&mut self, stored: &Stored, sight: &Viewpoint<'_>) -> Result<u32, ReadError> {
         let entry =
             Entry::of(stored, sight).map_err(|error| ReadError::File(std::io::Error::other(error)))?;
         let id = entry.traits.id;
@@ -300,7 +300,7 @@ pub(super) const fn is_urgent(severity: Severity) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use callboard_engine::{ProcessTable, Seen};
+    use callboard_engine::{Observed, ProcessTable};
     use callboard_kernel::health::{Place, Sighting};
     use callboard_kernel::{
         Actor, Command, Create, EvidenceRef, Facts, Moment, Observe, Order, StateReason, Transition, Value,
@@ -351,7 +351,7 @@ mod tests {
     fn a_board_that_followed_the_log_is_the_one_that_is_read_anew() {
         let place = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(&place.path().join("s.db"), Options::default()).unwrap();
-        let sight = Sight::past(NOW);
+        let sight = Viewpoint::past(NOW);
         let mut board = Board::read(&ledger, &sight).unwrap();
         let (mut random, mut severities) = (7_u64, HashSet::new());
         for round in 0..30 {
@@ -426,7 +426,7 @@ mod tests {
         let here = Place { host: "h".to_owned(), boot: "b".to_owned(), ..Place::default() };
         let parting = Parting { here, ledger: &ledger, is_over: false.into() };
         let stored = ledger.slice(Slice { live: true, limit: 9, ..Slice::default() }).unwrap();
-        let seen = Seen::all(&ledger, stored, &Sight::present(NOW, &parting)).unwrap();
+        let seen = Observed::all(&ledger, stored, &Viewpoint::present(NOW, &parting)).unwrap();
         let shown: Vec<String> = seen.iter().map(|seen| seen.view().chain).collect();
         assert_eq!(shown, ["Completed"]);
     }
@@ -457,8 +457,8 @@ mod tests {
             send(&ledger, number, Order::Create(Create { at, reasons: vec![], data }));
             send(&ledger, number, order(0));
         };
-        let (past, deserted) = (Sight::past(NOW), Deserted(here()));
-        let present = Sight::present(NOW, &deserted);
+        let (past, deserted) = (Viewpoint::past(NOW), Deserted(here()));
+        let present = Viewpoint::present(NOW, &deserted);
         (1..=3).for_each(start);
         let mut board = Board::read(&ledger, &past).unwrap();
         let told = |board: &mut Board| {
@@ -498,18 +498,18 @@ mod tests {
             send(&ledger, number, order(0));
         };
         start(1);
-        let mut board = Board::read(&ledger, &Sight::past(NOW)).unwrap();
+        let mut board = Board::read(&ledger, &Viewpoint::past(NOW)).unwrap();
         assert_eq!(board.alive(), 1);
         start(2);
         let leaving = Leaving { here, ledger: &ledger };
         // One is looked at because it is read, the other because a moment has passed.
         board.judged -= 2 * MOMENT_MAX;
-        board.follow(&ledger, &Sight::present(NOW, &leaving)).unwrap();
+        board.follow(&ledger, &Viewpoint::present(NOW, &leaving)).unwrap();
         assert_eq!((board.alive(), board.urgent().count()), (0, 0));
         assert_eq!(board.take_changed().len(), 0, "an end is no death, and is told by its record");
         start(3);
         let stored = ledger.slice(Slice { live: true, limit: 9, ..Slice::default() }).unwrap();
-        let seen = Seen::all(&ledger, stored, &Sight::present(NOW, &leaving)).unwrap();
+        let seen = Observed::all(&ledger, stored, &Viewpoint::present(NOW, &leaving)).unwrap();
         let shown: Vec<String> = seen.iter().map(|seen| seen.view().chain).collect();
         assert_eq!(shown, ["Completed"]);
     }

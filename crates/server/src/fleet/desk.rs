@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use callboard_engine::{Clock, Host, Sight};
+use callboard_engine::{Clock, Host, Viewpoint};
 use callboard_kernel::EntityId;
 use callboard_ledger::{Ledger, ReadError};
 
@@ -39,7 +39,7 @@ impl Fleet {
         let end = ledger.head()?;
         let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
         let glance = self.glance(host);
-        let sight = Sight::present(clock.now(), &glance);
+        let sight = Viewpoint::present(clock.now(), &glance);
         let board = match board.as_mut() {
             Some(board) if !board.is_far_behind(end) => board,
             Some(_) | None => board.insert(Board::read(ledger, &sight)?),
@@ -67,7 +67,7 @@ impl Fleet {
         let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(board) = board.as_mut() else { return Ok(()) };
         let glance = self.glance(host);
-        let sight = Sight::present(clock.now(), &glance);
+        let sight = Viewpoint::present(clock.now(), &glance);
         board.look_again(runs, &sight);
         board.follow(ledger, &sight)
     }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use callboard_engine::{Case, Look, Sight, Verdict};
+use callboard_engine::{ProcessReading, TriageInput, TriageVerdict, Viewpoint};
 use callboard_kernel::health::{Liveness, ProcessIdentity};
 use callboard_kernel::{EntityId, Value};
 use callboard_ledger::Stored;
@@ -15,10 +15,10 @@ use super::compact_entity::CompactEntity;
 /// One entity on the board.
 pub(crate) struct Entry {
     pub(crate) traits: Traits,
-    pub(crate) verdict: Verdict,
+    pub(crate) verdict: TriageVerdict,
     /// What the verdict was made with.
-    pub(crate) look: Look,
-    case: Case,
+    pub(crate) look: ProcessReading,
+    case: TriageInput,
     packed: Arc<CompactEntity>,
 }
 
@@ -54,7 +54,7 @@ struct Texts {
 /// An entity that is to be shown, as it was judged.
 #[derive(Clone)]
 pub(crate) struct Shown {
-    pub(crate) look: Look,
+    pub(crate) look: ProcessReading,
     packed: Arc<CompactEntity>,
 }
 
@@ -65,8 +65,8 @@ impl Shown {
 }
 
 impl Entry {
-    pub(crate) fn of(stored: &Stored, sight: &Sight<'_>) -> Result<Self, serde_json::Error> {
-        let mut case = Case::of(stored);
+    pub(crate) fn of(stored: &Stored, sight: &Viewpoint<'_>) -> Result<Self, serde_json::Error> {
+        let mut case = TriageInput::of(stored);
         let look = case.look(sight);
         let verdict = case.verdict(look);
         Ok(Self {
@@ -79,7 +79,7 @@ impl Entry {
     }
 
     /// Judges it anew.
-    pub(crate) fn judge(&mut self, sight: &Sight<'_>) -> Judged {
+    pub(crate) fn judge(&mut self, sight: &Viewpoint<'_>) -> Judged {
         let (before, members) = (self.verdict, self.look.presence.members);
         self.look = self.case.look(sight);
         self.verdict = self.case.verdict(self.look);

@@ -6,7 +6,7 @@
 
 use std::cmp::Reverse;
 
-use callboard_engine::{Seen, Sight, View};
+use callboard_engine::{Observed, View, Viewpoint};
 use callboard_kernel::EntityId;
 use callboard_ledger::{Ledger, ReadError, Sequence, Slice};
 use callboard_lifecycle::Severity;
@@ -76,7 +76,7 @@ impl Wanted {
 #[derive(Default)]
 pub(crate) struct Listed {
     pub(crate) shown: Vec<Shown>,
-    pub(crate) read: Vec<Seen>,
+    pub(crate) read: Vec<Observed>,
     pub(crate) next: Option<Cursor>,
     /// How many there are on all pages, if that is known.
     pub(crate) total: Option<u64>,
@@ -175,7 +175,7 @@ impl Rest {
     pub(crate) fn read(
         &self,
         ledger: &Ledger,
-        sight: &Sight<'_>,
+        sight: &Viewpoint<'_>,
         filter: &Filter,
         into: &mut Listed,
     ) -> Result<(), ReadError> {
@@ -190,7 +190,7 @@ impl Rest {
 /// Reads on behind an id until the page is full or enough was looked at.
 fn pieces(
     ledger: &Ledger,
-    sight: &Sight<'_>,
+    sight: &Viewpoint<'_>,
     filter: &Filter,
     limit: usize,
     order: Sequence,
@@ -208,7 +208,7 @@ fn pieces(
             let id = stored.entity.state.id;
             let on_board = stored.entity.ended_at.is_none() || stored.is_urgent();
             if filter.is_plain() || filter.takes_traits(&Traits::of(&stored)) {
-                let seen = Seen::of(ledger, stored, sight)?;
+                let seen = Observed::of(ledger, stored, sight)?;
                 let view = seen.view();
                 if filter.takes(view.state.health, view.state.severity) && also(&view, on_board) {
                     items.push(seen);

@@ -11,7 +11,7 @@ use axum::extract::{Request, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use callboard_engine::{Act, ReapError, Reaped, Reaper, Swept};
+use callboard_engine::{ReapAct, ReapError, Reaped, Reaper, Swept};
 use callboard_ledger::{ImportError, Imported, Info, Range, Report};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
@@ -91,7 +91,7 @@ pub(super) async fn reap(
             ReapError::Ask(cause) => cause.into(),
             ReapError::Write(fault) => Problem::from(fault),
         })?;
-        let ended = items.iter().filter(|item| item.act == Act::Ended).count();
+        let ended = items.iter().filter(|item| item.act == ReapAct::Ended).count();
         let swept = app.sweep(dry_run)?;
         Answer::json(&ReapAnswer { dry_run, ended, items, swept })
     })

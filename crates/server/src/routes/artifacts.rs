@@ -13,7 +13,7 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, header};
 use axum::response::Response;
 use callboard_engine::delivery::{Opened, Root};
-use callboard_engine::{Artifacts, Sight, evaluate};
+use callboard_engine::{Artifacts, Viewpoint, evaluate};
 use callboard_kernel::Value;
 
 use super::entities::id_of;
@@ -40,7 +40,7 @@ pub(super) async fn overview(
     let id = id_of(&id)?;
     ask(&app, move |app| {
         let stored = app.entity(id)?;
-        let view = evaluate(&stored, &Sight::past(app.now()));
+        let view = evaluate(&stored, &Viewpoint::past(app.now()));
         let Artifacts { dir, contract, verification } = view.artifacts;
         Answer::json(&Artifacts { dir, contract, verification })
     })
@@ -69,7 +69,7 @@ pub(super) async fn file(
     let range = headers.get(header::RANGE).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let (opened, name) = ask(&app, move |app| {
         let stored = app.entity(id)?;
-        let view = evaluate(&stored, &Sight::past(app.now()));
+        let view = evaluate(&stored, &Viewpoint::past(app.now()));
         let dir = match view.artifacts.dir {
             Some(Value::Text(dir)) => PathBuf::from(dir),
             Some(_) | None => return Err(no_file(&path)),

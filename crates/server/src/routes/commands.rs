@@ -8,7 +8,7 @@ use std::time::Instant;
 use axum::Extension;
 use axum::extract::{Path, State};
 use callboard_engine::{
-    Seen, Sight, StopFor, StopWish, set_aside, supervisor_seen, taken_back, wish_to_stop,
+    Observed, StopFor, StopWish, Viewpoint, set_aside, supervisor_seen, taken_back, wish_to_stop,
 };
 use callboard_kernel::{
     Actor, Command, EntityId, EvidenceRef, Facts, Observe, Order, RefusalCode, StateReason, SupervisorSeen,
@@ -166,7 +166,7 @@ pub(super) async fn transition(
 
 /// Looks for the supervisor of a run, which is asked for before a run is ended by hand.
 fn supervisor(app: &App, id: EntityId) -> Result<Option<SupervisorSeen>, Problem> {
-    let sight = Sight::present(app.now(), &app.host);
+    let sight = Viewpoint::present(app.now(), &app.host);
     Ok(app.ledger.entity(id)?.map(|stored| supervisor_seen(&stored, &sight)))
 }
 
@@ -333,7 +333,7 @@ fn mark(
 ) -> Result<Record, Problem> {
     let stored = app.entity(asked.id)?;
     let glance = app.fleet.glance(&app.host);
-    let seen = Seen::of(&app.ledger, stored, &Sight::present(app.now(), &glance))?;
+    let seen = Observed::of(&app.ledger, stored, &Viewpoint::present(app.now(), &glance))?;
     let view = seen.view();
     let data = until.map_or_else(taken_back, |until| set_aside(&view, until));
     let reason = StateReason::new(NOTE, said).shown_by(EvidenceRef::human_assertion(said));

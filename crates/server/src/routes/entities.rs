@@ -3,7 +3,7 @@
 //! Invariant: every view is the engine's, judged when it is asked for. Deliberately absent: anything that changes one.
 
 use axum::extract::{Path, State};
-use callboard_engine::{Seen, Sight, View, evaluate, evaluate_as};
+use callboard_engine::{Observed, View, Viewpoint, evaluate, evaluate_as};
 use callboard_kernel::{EntityId, Moment};
 use callboard_ledger::{Page, Record, RecordScope, Sequence, Slice};
 use serde::Serialize;
@@ -54,7 +54,7 @@ pub(super) async fn list(State(app): State<Shared>, query: Query) -> Result<Answ
     ask(&app, move |app| {
         let (head, (mut listed, rest)) = app.board(|board| (board.head, list_entities(board, &wanted)))?;
         let glance = app.fleet.glance(&app.host);
-        let sight = Sight::present(app.now(), &glance);
+        let sight = Viewpoint::present(app.now(), &glance);
         if let Some(rest) = rest {
             rest.read(&app.ledger, &sight, &wanted.filter, &mut listed)?;
         }
@@ -66,7 +66,7 @@ pub(super) async fn list(State(app): State<Shared>, query: Query) -> Result<Answ
         let stored = App::unpack(&shown)?;
         let of_board = stored.iter().zip(&shown).map(|(stored, shown)| evaluate_as(stored, shown.look));
         Answer::json(&EntityPage {
-            items: of_board.chain(read.iter().map(Seen::view)).collect(),
+            items: of_board.chain(read.iter().map(Observed::view)).collect(),
             next_cursor: next.map(|cursor| cursor.to_string()),
             total,
             legacy: app.ledger.legacy()?,
@@ -128,11 +128,11 @@ pub(super) async fn one(
         let Some(seq) = seq else {
             let stored = app.entity(id)?;
             // One look costs little, so nothing that was seen before is used.
-            let seen = Seen::of(&app.ledger, stored, &Sight::present(now, &app.host))?;
+            let seen = Observed::of(&app.ledger, stored, &Viewpoint::present(now, &app.host))?;
             return Answer::json(&OneView { view: seen.view(), head });
         };
         let stored = app.ledger.entity_at(id, seq)?.ok_or_else(|| no_entity(&id.to_string()))?;
-        Answer::json(&OneView { view: evaluate(&stored, &Sight::past(now)), head: seq })
+        Answer::json(&OneView { view: evaluate(&stored, &Viewpoint::past(now)), head: seq })
     })
     .await
 }
@@ -240,9 +240,9 @@ pub(super) async fn children(
         let slice = Slice { parent: Some(id), order: Sequence::Oldest, limit: PAGE_MAX, ..Slice::default() };
         let stored = app.ledger.slice(slice)?;
         let glance = app.fleet.glance(&app.host);
-        let sight = Sight::present(app.now(), &glance);
-        let seen = Seen::all(&app.ledger, stored, &sight)?;
-        Answer::json(&Children { items: seen.iter().map(Seen::view).collect() })
+        let sight = Viewpoint::present(app.now(), &glance);
+        let seen = Observed::all(&app.ledger, stored, &sight)?;
+        Answer::json(&Children { items: seen.iter().map(Observed::view).collect() })
     })
     .await
 }

@@ -13,7 +13,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 
 use super::calls::{Asked, Calls};
 use super::handover::{self, Giver, Purpose, Taken, Taker};
-use super::hosts::Host;
+use super::hosts::AllowedHost;
 use super::proxy::Proxy;
 use super::sightings::{Notebook, Sightings};
 use crate::watching::waker::Wake;
@@ -41,7 +41,7 @@ pub(super) enum Listening {
 impl Guard {
     /// Begins to watch: the guard, the end of the child, and the port of the proxy if there is one.
     pub(super) fn begin(
-        proxied: Option<(&[Host], Listening)>,
+        proxied: Option<(&[AllowedHost], Listening)>,
         wake: Arc<Wake>,
     ) -> io::Result<(Self, Giver, Option<u16>)> {
         let notebook = Arc::new(Notebook::new(wake));
@@ -86,7 +86,7 @@ impl Drop for Guard {
 struct Post {
     taker: Option<Taker>,
     /// The hosts, until the socket for the proxy has come.
-    inside: Option<Vec<Host>>,
+    inside: Option<Vec<AllowedHost>>,
     proxy: Option<Proxy>,
     /// Where the kernel asks about refused calls.
     calls: Option<Calls>,

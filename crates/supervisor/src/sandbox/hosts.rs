@@ -13,7 +13,7 @@ use crate::is_public;
 
 /// A host that may be reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Host {
+pub struct AllowedHost {
     place: Place,
     /// Those of the web without one.
     port: Option<u16>,
@@ -34,7 +34,7 @@ const WEB: [u16; 2] = [443, 80];
 /// The longest name that there is.
 const NAME_MAX: usize = 253;
 
-impl FromStr for Host {
+impl FromStr for AllowedHost {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -67,7 +67,7 @@ impl FromStr for Host {
 const BAD_PORT: &str = "a port is a number from 1 to 65535";
 const BAD_NAME: &str = "a host is a name, an address, or *. and a domain";
 
-impl fmt::Display for Host {
+impl fmt::Display for AllowedHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.place, self.port) {
             (Place::Any, _) => f.write_str("*")?,
@@ -127,7 +127,7 @@ impl fmt::Display for Wanted {
     }
 }
 
-impl Host {
+impl AllowedHost {
     fn is_at(&self, port: u16) -> bool {
         self.port.map_or_else(|| WEB.contains(&port), |own| own == port)
     }
@@ -156,12 +156,12 @@ impl Host {
 }
 
 /// May this host be asked for at this port?
-pub(super) fn is_listed(hosts: &[Host], wanted: &Wanted, port: u16) -> bool {
+pub(super) fn is_listed(hosts: &[AllowedHost], wanted: &Wanted, port: u16) -> bool {
     hosts.iter().any(|host| host.is_at(port) && host.covers(wanted))
 }
 
 /// May a host that is listed be reached at this address, which its name has just led to?
-pub(super) fn may_lead_to(hosts: &[Host], wanted: &Wanted, place: IpAddr, port: u16) -> bool {
+pub(super) fn may_lead_to(hosts: &[AllowedHost], wanted: &Wanted, place: IpAddr, port: u16) -> bool {
     let listed = |exactly: &Wanted| {
         hosts.iter().any(|host| {
             host.is_at(port) && !matches!(host.place, Place::Any | Place::Beneath(_)) && host.covers(exactly)
@@ -186,7 +186,7 @@ pub(super) fn may_lead_to(hosts: &[Host], wanted: &Wanted, place: IpAddr, port: 
 mod tests {
     use super::*;
 
-    fn hosts(texts: &[&str]) -> Vec<Host> {
+    fn hosts(texts: &[&str]) -> Vec<AllowedHost> {
         texts.iter().map(|text| text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))).collect()
     }
 
@@ -196,16 +196,16 @@ mod tests {
             ["a.example", "*.github.com:443", "*", "*:22", "127.0.0.1", "127.0.0.1:80", "::1", "[::1]:8080"]
         {
             assert_eq!(
-                text.parse::<Host>().unwrap_or_else(|error| panic!("{text}: {error}")).to_string(),
+                text.parse::<AllowedHost>().unwrap_or_else(|error| panic!("{text}: {error}")).to_string(),
                 text
             );
         }
-        assert_eq!("API.Example.".parse::<Host>().unwrap().to_string(), "api.example");
+        assert_eq!("API.Example.".parse::<AllowedHost>().unwrap().to_string(), "api.example");
         for text in [
             "", "a b", "a..b", "a:0", "a:70000", "a:", "*a", "a.*", "http://a", "a/b", "127.1", "0x7f.0x1",
             "[::1", "é.org",
         ] {
-            assert!(text.parse::<Host>().is_err(), "{text}");
+            assert!(text.parse::<AllowedHost>().is_err(), "{text}");
         }
     }
 

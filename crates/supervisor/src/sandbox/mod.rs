@@ -19,7 +19,7 @@ mod rules;
 mod sightings;
 
 pub(crate) use guard::Guard;
-pub use hosts::Host;
+pub use hosts::AllowedHost;
 pub use plan::{Missing, Network, Sandbox, Wall, Walls};
 pub(crate) use plan::{Namespaces, Plan};
 pub use sightings::{CallSeen, HostSeen, Outcome, Sightings};

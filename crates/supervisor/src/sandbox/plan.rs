@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::filter::Filters;
 use super::guard::{Guard, Listening};
 use super::handover::{Giver, Purpose};
-use super::hosts::Host;
+use super::hosts::AllowedHost;
 use super::mounts::Mounts;
 use super::{filter, mounts, paths, rules};
 use crate::StartError;
@@ -39,7 +39,7 @@ pub enum Network {
     /// TCP connections to these ports, wherever they are; it listens on none. With port 53 among them UDP passes, too.
     Ports(Vec<u16>),
     /// These hosts, through a proxy that resolves their names; and itself: a loopback device of its own.
-    Hosts(Vec<Host>),
+    Hosts(Vec<AllowedHost>),
     /// Nothing but itself: a loopback device of its own.
     Loopback,
     /// Nothing: no socket but those in the file system.
@@ -56,7 +56,7 @@ impl Network {
     }
 
     /// The hosts that are reached through a proxy.
-    fn hosts(&self) -> Option<&[Host]> {
+    fn hosts(&self) -> Option<&[AllowedHost]> {
         match self {
             Self::Hosts(hosts) => Some(hosts),
             Self::Open | Self::Ports(_) | Self::Loopback | Self::None => None,
@@ -236,7 +236,7 @@ impl Plan {
 fn environment(port: u16, network: &Network) -> Vec<(&'static str, String)> {
     const PROXY: [&str; 6] =
         ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
-    let is_here_listed = network.hosts().unwrap_or_default().iter().any(Host::is_here);
+    let is_here_listed = network.hosts().unwrap_or_default().iter().any(AllowedHost::is_here);
     let past = if is_here_listed { "" } else { "localhost,127.0.0.1,::1" };
     let proxy = format!("http://127.0.0.1:{port}");
     let mut variables: Vec<_> = PROXY.map(|name| (name, proxy.clone())).into();

@@ -23,7 +23,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::hosts::{Host, Wanted, is_listed, may_lead_to};
+use super::hosts::{AllowedHost, Wanted, is_listed, may_lead_to};
 use super::sightings::{Notebook, Outcome};
 
 /// Connections at once; further ones wait.
@@ -48,7 +48,7 @@ impl Proxy {
     /// Starts it on a thread of its own.
     pub(super) fn start(
         listener: std::net::TcpListener,
-        hosts: Vec<Host>,
+        hosts: Vec<AllowedHost>,
         notebook: Arc<Notebook>,
     ) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
@@ -81,7 +81,7 @@ impl Proxy {
 
 /// What decides who gets out.
 struct Door {
-    hosts: Vec<Host>,
+    hosts: Vec<AllowedHost>,
     notebook: Arc<Notebook>,
 }
 

@@ -5,7 +5,7 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use callboard_engine::delivery::{Agreement, Contract};
+use callboard_delivery::{Agreement, Contract};
 use rustix::fs::{CWD, FileType, Mode};
 use tempfile::TempDir;
 

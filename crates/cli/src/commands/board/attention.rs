@@ -5,7 +5,9 @@
 
 use std::time::Duration;
 
-use callboard_engine::{Attention, Choice, Filter, Item, Seen, View, attention, set_aside, taken_back};
+use callboard_engine::{
+    Attention, AttentionItem, Choice, Filter, Observed, View, attention, set_aside, taken_back,
+};
 use callboard_kernel::{Command, EntityId, EvidenceRef, Facts, Observe, Order, StateReason, one_line};
 use callboard_lifecycle::{Kind, ReasonCode, Shown};
 use clap::{Args, Subcommand};
@@ -152,7 +154,7 @@ impl AttentionArgs {
         teller: Option<&mut Teller>,
     ) -> Result<Frame, Error> {
         let seen = look.candidates()?;
-        let mut views: Vec<View<'_>> = seen.iter().map(Seen::view).collect();
+        let mut views: Vec<View<'_>> = seen.iter().map(Observed::view).collect();
         views.retain(|view| self.kind.is_none_or(|kind| kind == view.kind));
         views.retain(|view| filter.admits(view, view.cause_since()));
         if let Some(teller) = teller {
@@ -160,7 +162,7 @@ impl AttentionArgs {
         }
         let choice = Choice { limit: self.filters.limit.unwrap_or(LIMIT), set_aside: self.all };
         let attention = attention(&views, choice, look.now);
-        let line = |item: &Item<'_>| {
+        let line = |item: &AttentionItem<'_>| {
             format!("{} {:?} {} {}\n", item.fingerprint, item.first_seen_at, item.severity, item.chain)
         };
         let key = attention.items.iter().map(line).collect::<String>()
@@ -223,7 +225,7 @@ fn table(attention: &Attention<'_>) -> Table {
         Column::numbers("ALIKE", 2),
     ];
     let short = Short::among(attention.items.iter().map(|item| item.entity.id));
-    let row = |item: &Item<'_>| {
+    let row = |item: &AttentionItem<'_>| {
         let alike = if item.cluster_size > 1 { item.cluster_size.to_string() } else { String::new() };
         [
             Cell::styled(item.severity.pill().icon.glyph(), of_tone(item.tone)),

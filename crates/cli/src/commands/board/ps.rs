@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use callboard_engine::{Filter, Seen, View};
+use callboard_engine::{Filter, Observed, View};
 use callboard_kernel::one_line;
 use callboard_lifecycle::{Kind, Words};
 use clap::Args;
@@ -97,7 +97,7 @@ impl PsArgs {
             seen.extend(look.outlived()?);
         }
         let legacy = look.ledger.legacy().map_err(Error::Ask)?;
-        let mut items: Vec<View<'_>> = seen.iter().map(Seen::view).collect();
+        let mut items: Vec<View<'_>> = seen.iter().map(Observed::view).collect();
         items.retain(|view| filter.admits(view, view.entered_at));
         items.sort_by_key(|view| (view.state.severity, std::cmp::Reverse(view.created_at)));
         let found = items.len();

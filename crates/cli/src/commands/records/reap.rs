@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use callboard_engine::{Act, Host, ReapError, Reaped, Reaper, Sweep, Swept};
+use callboard_engine::{Host, ReapAct, ReapError, Reaped, Reaper, Sweep, Swept};
 use callboard_kernel::one_line;
 use clap::Args;
 use serde::Serialize;
@@ -54,7 +54,7 @@ impl ReapArgs {
         let sweep = Sweep { ledger: &ledger, runs: &runs, table: &host, now: reaper.now, dry_run };
         let swept = sweep.sweep().map_err(Error::Ask)?;
         if self.json {
-            let ended = items.iter().filter(|item| item.act == Act::Ended).count();
+            let ended = items.iter().filter(|item| item.act == ReapAct::Ended).count();
             screen.json(&Document { dry_run, ended, items: &items, swept })?;
             return Ok(Exit::DONE);
         }
@@ -99,9 +99,9 @@ fn table(items: &[Reaped]) -> Table {
     let short = Short::among(items.iter().map(|item| item.id));
     let row = |item: &Reaped| {
         let act = match item.act {
-            Act::Ended => "ended",
-            Act::WouldEnd => "would end",
-            Act::LeftAlone => "left alone",
+            ReapAct::Ended => "ended",
+            ReapAct::WouldEnd => "would end",
+            ReapAct::LeftAlone => "left alone",
         };
         [
             Cell::text(act),

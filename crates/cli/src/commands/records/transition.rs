@@ -3,7 +3,7 @@
 //! Invariant: the kernel decides, with an operator as the actor and the message as what the operator vouches for.
 //! Deliberately absent: moving as somebody else; who may is part of the row.
 
-use callboard_engine::{Host, Sight, supervisor_seen};
+use callboard_engine::{Host, Viewpoint, supervisor_seen};
 use callboard_kernel::{
     Command, EntityId, EvidenceRef, Facts, Order, StateReason, SupervisorSeen, Transition, Value,
 };
@@ -104,7 +104,7 @@ fn supervisor(ledger: &Ledger, id: EntityId) -> Result<Option<SupervisorSeen>, E
     }
     let host = Host::this();
     let stored = ledger.entity(id).map_err(Error::Ask)?;
-    Ok(stored.map(|stored| supervisor_seen(&stored, &Sight::present(clock::now(), &host))))
+    Ok(stored.map(|stored| supervisor_seen(&stored, &Viewpoint::present(clock::now(), &host))))
 }
 
 fn facts(pairs: &[(String, String)]) -> Facts {

@@ -8,7 +8,7 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use callboard_engine::{Host, Sight, evaluate};
+use callboard_engine::{Host, Viewpoint, evaluate};
 use callboard_kernel::{EntityId, Moment, Value};
 use callboard_ledger::Ledger;
 use callboard_supervisor::Stream;
@@ -84,7 +84,7 @@ impl AttachArgs {
         let stored =
             waiting::until_ended(&ledger, id, None)?.ok_or_else(|| Error::NoEntity(id.to_string()))?;
         let host = Host::this();
-        let view = evaluate(&stored, &Sight::present(clock::now(), &host));
+        let view = evaluate(&stored, &Viewpoint::present(clock::now(), &host));
         let short = ids::Short::among([id].into_iter()).of(id);
         let line = closing::line(&view, &short, closing::width_of_stderr());
         // Nobody to tell is no failure of the run.

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use callboard_engine::{Asked, Host, Sight, StopFor, View, ask_to_stop, evaluate};
+use callboard_engine::{Host, StopFor, StopOutcome, View, Viewpoint, ask_to_stop, evaluate};
 use callboard_kernel::EntityId;
 use callboard_ledger::{AppendError, Ledger, Listing, Stored};
 use callboard_lifecycle::{ActorClass, Kind};
@@ -77,7 +77,7 @@ impl StopArgs {
                 exit = Exit::TIMED_OUT;
                 continue;
             };
-            let view = evaluate(&stored, &Sight::present(clock::now(), &host));
+            let view = evaluate(&stored, &Viewpoint::present(clock::now(), &host));
             if self.json {
                 screen.json_line(&view)?;
             } else {
@@ -103,7 +103,7 @@ impl StopArgs {
                 let filter = self.filters.filter(ledger, Some(Kind::Session))?;
                 let listing = Listing { kind: Some(Kind::Session), ended: false, limit: 0 };
                 let stored = ledger.entities(listing).map_err(Error::Ask)?;
-                let sight = Sight::present(clock::now(), host);
+                let sight = Viewpoint::present(clock::now(), host);
                 let views = stored.iter().map(|stored| evaluate(stored, &sight));
                 let admitted = views.filter(|view| filter.admits(view, view.entered_at));
                 let mut ids: Vec<EntityId> = admitted.map(|view| view.id).collect();
@@ -115,7 +115,7 @@ impl StopArgs {
 
     fn list(&self, screen: &Screen, ledger: &Ledger, host: &Host, ids: &[EntityId]) -> Result<Exit, Error> {
         let stored = ids.iter().map(|id| find(ledger, *id)).collect::<Result<Vec<_>, _>>()?;
-        let sight = Sight::present(clock::now(), host);
+        let sight = Viewpoint::present(clock::now(), host);
         let alive = stored.iter().filter(|stored| stored.entity.ended_at.is_none());
         let views: Vec<View<'_>> = alive.map(|stored| evaluate(stored, &sight)).collect();
         if self.json {
@@ -139,14 +139,14 @@ impl StopArgs {
         for _ in 0..times {
             let asked = ask_to_stop(ledger, &stored, actor.clone(), wanted, clock::now());
             match asked {
-                Ok(Asked::Woken | Asked::NobodyThere) => {}
-                Ok(Asked::Elsewhere) => {
+                Ok(StopOutcome::Woken | StopOutcome::NobodyThere) => {}
+                Ok(StopOutcome::Elsewhere) => {
                     let told = format!(
                         "{short} is on another host; the wish is recorded, and is heard there if it reads this store\n"
                     );
                     screen.print(&told)?;
                 }
-                Ok(Asked::OutOfReach(because)) => {
+                Ok(StopOutcome::OutOfReach(because)) => {
                     let told =
                         format!("{short}: its supervisor {because}; the wish is recorded, nobody was told\n");
                     screen.print(&told)?;

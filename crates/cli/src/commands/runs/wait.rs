@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use callboard_engine::{Host, Sight, evaluate, mutant};
+use callboard_engine::{Host, Viewpoint, evaluate, mutant};
 use clap::Args;
 
 use crate::clock;
@@ -50,7 +50,7 @@ impl WaitArgs {
                 is_late = true;
                 continue;
             };
-            let view = evaluate(&stored, &Sight::present(clock::now(), &host));
+            let view = evaluate(&stored, &Viewpoint::present(clock::now(), &host));
             if self.json {
                 screen.json_line(&view)?;
             } else {

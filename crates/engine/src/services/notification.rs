@@ -1,0 +1,185 @@
+//! What is recorded of telling: a claim before anything is sent, and what became of it.
+//!
+//! Invariant: of one condition there is one mark, and it says whether another try is due. A claim that was never resolved
+//! belongs to a sender that died; it is taken over after a while, with the id that the message has, so that a receiver
+//! can tell a repetition. Deliberately absent: writing it.
+
+use std::time::Duration;
+
+use callboard_kernel::{Facts, Moment, Value};
+
+use crate::judging::attention::condition;
+use crate::judging::recorded::{count, map, moment, text};
+use crate::judging::view::View;
+
+/// The fact that keeps it.
+pub(super) const MARK: &str = "notified";
+/// How often one condition is tried to be told.
+pub(super) const TRIES_MAX: u32 = 5;
+/// How long after a failure it is tried again; twice as long after each further one.
+const PAUSE: Duration = Duration::from_secs(30);
+/// After how long a sender that said nothing more is dead. Every channel has a bound far below it.
+const ABANDONED: Duration = Duration::from_secs(60);
+
+/// What became of telling a condition on one way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum ChannelState {
+    /// It was not wanted, or not tried yet.
+    #[default]
+    Open,
+    Sent,
+    Failed,
+}
+
+impl ChannelState {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Sent => "sent",
+            Self::Failed => "failed",
+        }
+    }
+
+    fn of(mark: &Facts, name: &str) -> Self {
+        match text(mark, name) {
+            Some("sent") => Self::Sent,
+            Some("failed") => Self::Failed,
+            Some(_) | None => Self::Open,
+        }
+    }
+}
+
+/// One mark.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct NotificationMark {
+    pub(super) tries: u32,
+    pub(super) desktop: ChannelState,
+    pub(super) webhook: ChannelState,
+    pub(super) problem: Option<String>,
+}
+
+/// What is to be done about a condition.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Due {
+    /// It was told, somebody is telling it, or it cannot be told.
+    No,
+    /// It is to be told, on the ways that are still open.
+    Yes(NotificationMark),
+}
+
+impl NotificationMark {
+    /// Is the present condition of a view to be told?
+    pub(super) fn due(view: &View<'_>, now: Moment) -> Due {
+        let Some(mark) = map(view.recorded_facts(), MARK) else { return Due::Yes(Self::default()) };
+        let is_same =
+            text(mark, "condition") == Some(condition(view)) && moment(mark, "since") == view.cause_since();
+        if !is_same {
+            return Due::Yes(Self::default());
+        }
+        let tries = count(mark, "tries").unwrap_or(0);
+        let age = moment(mark, "at").map_or(Duration::MAX, |at| now.since(at));
+        let wait = match text(mark, "state") {
+            Some("sent") => return Due::No,
+            Some("sending") => ABANDONED,
+            Some(_) | None => PAUSE * 2_u32.saturating_pow(tries.saturating_sub(1).min(TRIES_MAX)),
+        };
+        if tries >= TRIES_MAX || age < wait {
+            return Due::No;
+        }
+        let (desktop, webhook) = (ChannelState::of(mark, "desktop"), ChannelState::of(mark, "webhook"));
+        Due::Yes(Self { tries, desktop, webhook, problem: None })
+    }
+
+    /// Is it the claim that this one wrote?
+    pub(super) fn is_held(facts: &Facts, by: &str, at: Moment) -> bool {
+        map(facts, MARK).is_some_and(|mark| {
+            text(mark, "by") == Some(by)
+                && moment(mark, "at") == Some(at)
+                && text(mark, "state") == Some("sending")
+        })
+    }
+
+    /// As it is recorded.
+    pub(super) fn facts(&self, view: &View<'_>, state: &str, by: &str, at: Moment) -> Facts {
+        let since = view.cause_since().map_or(Value::Null, |since| Value::Text(since.to_string()));
+        let mut mark = Facts::none()
+            .with("condition", condition(view))
+            .with("since", since)
+            .with("state", state)
+            .with("at", at.to_string())
+            .with("by", by)
+            .with("tries", i64::from(self.tries));
+        for (name, way) in [("desktop", self.desktop), ("webhook", self.webhook)] {
+            if way != ChannelState::Open {
+                mark.set(name, way.name());
+            }
+        }
+        if let Some(problem) = &self.problem {
+            mark.set("problem", problem.as_str());
+        }
+        Facts::none().with(MARK, Value::Map(mark))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use callboard_ledger::Stored;
+    use callboard_lifecycle::session::SessionState;
+
+    use super::*;
+    use crate::judging::view::{evaluate, samples};
+    use crate::judging::viewpoint::Viewpoint;
+
+    fn later(seconds: u64) -> Moment {
+        samples::NOW.plus(Duration::from_secs(seconds))
+    }
+
+    fn marked(state: &str, tries: u32) -> Stored {
+        let mut stored = samples::stored(SessionState::Failed, Facts::none(), &["run.failed.exit_nonzero"]);
+        let mark = NotificationMark {
+            tries,
+            webhook: ChannelState::Failed,
+            desktop: ChannelState::Sent,
+            problem: None,
+        };
+        let facts = mark.facts(&evaluate(&stored, &Viewpoint::past(samples::NOW)), state, "me", samples::NOW);
+        stored.entity.facts.merge(&facts);
+        stored
+    }
+
+    fn is_due(stored: &Stored, now: Moment) -> bool {
+        NotificationMark::due(&evaluate(stored, &Viewpoint::past(now)), now) != Due::No
+    }
+
+    #[test]
+    fn a_condition_is_told_once_and_a_failure_is_tried_again_less_and_less_often() {
+        assert!(!is_due(&marked("sent", 1), later(1_000_000)));
+        assert!(!is_due(&marked("failed", 1), later(29)) && is_due(&marked("failed", 1), later(30)));
+        assert!(!is_due(&marked("failed", 3), later(119)) && is_due(&marked("failed", 3), later(120)));
+        assert!(!is_due(&marked("failed", TRIES_MAX), later(1_000_000)));
+        assert!(!is_due(&marked("sending", 1), later(59)), "somebody is at it");
+        assert!(is_due(&marked("sending", 1), later(60)), "whoever was at it is dead");
+    }
+
+    #[test]
+    fn what_arrived_on_one_way_is_not_sent_there_again() {
+        let stored = marked("failed", 1);
+        let due = NotificationMark::due(&evaluate(&stored, &Viewpoint::past(later(60))), later(60));
+        let expected = NotificationMark {
+            tries: 1,
+            desktop: ChannelState::Sent,
+            webhook: ChannelState::Failed,
+            problem: None,
+        };
+        assert_eq!(due, Due::Yes(expected));
+    }
+
+    #[test]
+    fn another_condition_is_told_anew() {
+        let mut stored = marked("sent", 1);
+        stored.entity.entered_at = Some(samples::NOW);
+        assert!(is_due(&stored, samples::NOW), "it failed again");
+        let other = samples::stored(SessionState::Failed, stored.entity.facts, &["run.failed.oom"]);
+        assert!(is_due(&other, samples::NOW), "for another reason");
+    }
+}
