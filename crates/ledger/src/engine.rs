@@ -10,6 +10,7 @@ use callboard_kernel::{EntityId, Moment};
 use callboard_lifecycle::Kind;
 
 use crate::error::{Fault, ReadError};
+use crate::lease::{LeaseAnswer, LeaseOrder, LeaseSeen, ServiceStep};
 use crate::moving::export::Legacy;
 use crate::moving::import::{ImportError, Imported, Lines};
 use crate::moving::segment::Segment;
@@ -109,6 +110,12 @@ pub(crate) trait Ask: Send + Sync {
     fn awaits_seal(&self) -> Result<u64, ReadError>;
     /// Tries whether the store can be written, by a write that changes nothing.
     fn probe(&self) -> Result<(), ReadError>;
+    /// Decides one order about a lease, and writes what follows from it.
+    fn lease(&self, order: &LeaseOrder) -> Result<LeaseAnswer, ReadError>;
+    /// Every lease that was not given up, by name.
+    fn leases(&self) -> Result<Vec<LeaseSeen>, ReadError>;
+    /// The newest step of every service, by name.
+    fn service_steps(&self) -> Result<Vec<ServiceStep>, ReadError>;
     /// Gives back the space that is not needed.
     fn vacuum(&self) -> Result<(), ReadError>;
     /// Takes the lines of an export in, all of them or none.

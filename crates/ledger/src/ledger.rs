@@ -17,6 +17,7 @@ use callboard_lifecycle::Kind;
 use crate::address;
 use crate::engine::{Ask, Commit};
 use crate::error::{AppendError, Fault, GroupError, NotReady, OpenError, ReadError};
+use crate::lease::Clock;
 use crate::memory::{self, Memory};
 use crate::postgres;
 use crate::proof::verify::{self, Problem, Report, Trust};
@@ -45,6 +46,8 @@ pub struct Options {
     pub key_path: Option<PathBuf>,
     /// Is a store that is a file made if there is none?
     pub create: bool,
+    /// By which clock a store that is a file judges leases; a server has its own.
+    pub clock: Clock,
 }
 
 impl Default for Options {
@@ -55,6 +58,7 @@ impl Default for Options {
             batch_max: 512,
             key_path: None,
             create: true,
+            clock: Clock::default(),
         }
     }
 }
@@ -145,8 +149,9 @@ impl Ledger {
             let second = options.key_path.as_deref().map(|key| witness::path_of(key, path.to_str()));
             (path, Box::new(reader), second)
         } else {
-            let place =
-                StoreFile::new(Path::new(store), options.busy_wait).sealed_by(options.key_path.clone());
+            let place = StoreFile::new(Path::new(store), options.busy_wait)
+                .sealed_by(options.key_path.clone())
+                .judged_by(options.clock.clone());
             let second = place.second_place();
             (place.path.clone(), Box::new(Reader::alone(place.existing())?), second)
         };
@@ -172,7 +177,7 @@ impl Ledger {
     }
 
     fn open_place(place: StoreFile, options: Options) -> Result<Self, OpenError> {
-        let place = place.sealed_by(options.key_path.clone());
+        let place = place.sealed_by(options.key_path.clone()).judged_by(options.clock.clone());
         let place = if options.create { place } else { place.existing() };
         let (writer, presence, pinned) = Writer::new(place.clone())?;
         let second = place.second_place();
@@ -491,6 +496,14 @@ impl Ledger {
                 what: "being written by a process that opened it for reading",
                 instead: "use a command that writes",
             }),
+        }
+    }
+
+    /// The handle that writes: this one, or the one that is opened with the first command.
+    pub(crate) fn writer(&self) -> Result<&Self, ReadError> {
+        match self.0.later.as_ref().and_then(Later::writer) {
+            Some(writer) => Ok(writer),
+            None => self.check_writes().map(|()| self),
         }
     }
 

@@ -7,6 +7,7 @@
 mod address;
 mod engine;
 mod error;
+mod lease;
 mod ledger;
 mod memory;
 mod moving;
@@ -25,6 +26,7 @@ mod mutant;
 
 pub use address::{SCHEMES, is_server, unknown_scheme};
 pub use error::{AppendError, Fault, GroupError, NotReady, OpenError, ReadError};
+pub use lease::{Clock, LEASE_MAX, LEASE_MIN, Lease, LeaseError, LeaseSeen, ServiceStep, TakenLease};
 pub use ledger::{Ledger, Options};
 pub use memory::{Fate, Held, Medium, Memory};
 pub use moving::archive::{ArchiveError, Archived};

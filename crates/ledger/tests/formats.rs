@@ -66,6 +66,8 @@ fn a_store_of_every_format_opens_and_goes_on() {
         for order in whole_run() {
             ledger.append(request(session(1), 0, order)).unwrap();
         }
+        let hour = std::time::Duration::from_hours(1);
+        assert!(ledger.take_lease("services", "host/1", hour).unwrap().granted().is_some());
         assert!(ledger.verify().unwrap().ok, "{format:?}");
     }
 }

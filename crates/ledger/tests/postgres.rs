@@ -12,7 +12,7 @@ mod requests;
 use std::time::Duration;
 
 use callboard_ledger::{
-    AppendError, Fault, Ledger, Listing, OpenError, Options, Page, ReadError, RecordScope,
+    AppendError, Fault, Ledger, Listing, OpenError, Options, Page, ReadError, Record, RecordScope, Stored,
 };
 use callboard_lifecycle::session::SessionState;
 use cluster::Cluster;
@@ -37,7 +37,7 @@ fn a_server_defends_itself_and_wakes_who_listens() {
     an_older_store_gets_the_edges_it_lacks(&cluster);
     a_guard_that_is_switched_off_is_found(&cluster);
     a_newer_store_is_refused(&cluster);
-    a_store_of_the_format_before_is_brought_up_to_date_with_its_records(&cluster);
+    a_store_of_a_format_before_is_brought_up_to_date_with_its_records(&cluster);
     what_it_says_of_itself(&cluster);
     it_may_be_called_on_a_thread_of_another_runtime(&cluster);
     a_role_that_may_only_select_reads_everything(&cluster);
@@ -143,14 +143,17 @@ fn insert(seq: u32, entity: u32, version: u32, edge: [&str; 3]) -> String {
     )
 }
 
-/// The schema as programs made it before every commit was sealed.
-const FORMAT_2: [&str; 2] = [
+/// The schema as programs made it before every commit was sealed, and before there were leases.
+const FORMATS: [&str; 3] = [
     include_str!("../src/postgres/migrations/V1__ledger.sql"),
     include_str!("../src/postgres/migrations/V2__meta.sql"),
+    include_str!("../src/postgres/migrations/V3__seal.sql"),
 ];
 
-fn a_store_of_the_format_before_is_brought_up_to_date_with_its_records(cluster: &Cluster) {
-    let ledger = open(&cluster.database("filled"));
+fn a_store_of_a_format_before_is_brought_up_to_date_with_its_records(cluster: &Cluster) {
+    let keys = tempfile::tempdir().unwrap();
+    let options = Options { key_path: Some(keys.path().join("server.key")), ..Options::default() };
+    let ledger = Ledger::connect(&cluster.database("filled"), options.clone()).unwrap();
     for number in 1..=40 {
         for order in whole_run() {
             ledger.append(request(session(number), 0, order)).unwrap();
@@ -160,44 +163,61 @@ fn a_store_of_the_format_before_is_brought_up_to_date_with_its_records(cluster: 
     let everything = Listing { ended: true, ..Listing::default() };
     let entities = ledger.entities(everything).unwrap();
     drop(ledger);
-    // The records and views are the same in both formats; the server itself carries them over.
-    let url = cluster.database("format_2");
-    for sql in FORMAT_2 {
-        cluster.sql("format_2", sql);
-    }
-    let columns =
-        "version int4 PRIMARY KEY, name varchar(255), applied_on varchar(255), checksum varchar(255)";
-    cluster.sql("format_2", &format!("CREATE TABLE refinery_schema_history ({columns})"));
+    // The records and views are the same in all formats; the server itself carries them over.
     let directory = cluster.sql("filled", "SHOW data_directory");
-    for (table, rows) in [
-        ("refinery_schema_history", "SELECT * FROM refinery_schema_history WHERE version < 3"),
+    let tables = [
+        ("refinery_schema_history", "SELECT * FROM refinery_schema_history"),
         ("legal", "SELECT * FROM legal"),
         ("ledger", "SELECT * FROM ledger ORDER BY seq"),
         ("entity", "SELECT * FROM entity"),
-    ] {
-        let file = format!("{directory}/{table}.copy");
-        cluster.sql("filled", &format!("COPY ({rows}) TO '{file}'"));
-        cluster.sql("format_2", &format!("COPY {table} FROM '{file}'"));
+        ("checkpoint", "SELECT * FROM checkpoint"),
+        ("signer", "SELECT * FROM signer"),
+    ];
+    for (table, rows) in tables {
+        cluster.sql("filled", &format!("COPY ({rows}) TO '{directory}/{table}.copy'"));
     }
-    assert_eq!(cluster.sql("format_2", "SELECT format FROM meta"), "2");
+    for format in 2..=FORMATS.len() {
+        let name = format!("format_{format}");
+        let url = cluster.database(&name);
+        FORMATS[..format].iter().for_each(|sql| drop(cluster.sql(&name, sql)));
+        let columns =
+            "version int4 PRIMARY KEY, name varchar(255), applied_on varchar(255), checksum varchar(255)";
+        cluster.sql(&name, &format!("CREATE TABLE refinery_schema_history ({columns})"));
+        // Before every commit was sealed, nobody had signed this one.
+        let is_sealed = |table: &str| format > 2 || !["checkpoint", "signer"].contains(&table);
+        for (table, _) in tables.into_iter().filter(|(table, _)| is_sealed(table)) {
+            cluster.sql(&name, &format!("COPY {table} FROM '{directory}/{table}.copy'"));
+        }
+        cluster.sql(&name, &format!("DELETE FROM refinery_schema_history WHERE version > {format}"));
+        assert_eq!(cluster.sql(&name, "SELECT format FROM meta"), format.to_string());
+        goes_on(cluster, (&name, &url, &options), &written, &entities);
+    }
+}
 
-    let keys = tempfile::tempdir().unwrap();
-    let options = || Options { key_path: Some(keys.path().join("server.key")), ..Options::default() };
-    let ledger = Ledger::connect(&url, options()).unwrap();
-    assert_eq!(cluster.sql("format_2", "SELECT format FROM meta"), "3");
+/// Opens a store of an older format that holds these records and entities.
+fn goes_on(
+    cluster: &Cluster,
+    (name, url, options): (&str, &str, &Options),
+    written: &[Record],
+    entities: &[Stored],
+) {
+    let ledger = Ledger::connect(url, options.clone()).unwrap();
+    assert_eq!(cluster.sql(name, "SELECT format FROM meta"), "4");
     assert_eq!(ledger.records(after(0)).unwrap(), written);
-    assert_eq!(ledger.entities(everything).unwrap(), entities);
+    assert_eq!(ledger.entities(Listing { ended: true, ..Listing::default() }).unwrap(), entities);
     for order in whole_run() {
         ledger.append(request(session(41), 0, order)).unwrap();
     }
+    let hour = Duration::from_hours(1);
+    assert!(ledger.take_lease("services", "host/1", hour).unwrap().granted().is_some());
     let report = ledger.verify().unwrap();
     assert!(report.ok && report.records == written.len() as u64 + 3 && report.unsealed == 0, "{report:?}");
     drop(ledger);
     // What was there before is sealed from then on.
     let cut = "ALTER TABLE ledger DISABLE TRIGGER ALL; UPDATE ledger SET actor_id = 'eve' WHERE seq = 2; \
                ALTER TABLE ledger ENABLE TRIGGER ALL";
-    cluster.sql("format_2", cut);
-    assert!(!Ledger::connect(&url, options()).unwrap().verify().unwrap().ok);
+    cluster.sql(name, cut);
+    assert!(!Ledger::connect(url, options.clone()).unwrap().verify().unwrap().ok);
 }
 
 fn the_database_refuses(cluster: &Cluster) {

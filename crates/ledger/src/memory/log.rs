@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use callboard_kernel::{EntityId, Moment};
 use uuid::Uuid;
 
+use crate::lease::{LeaseRow, ServiceStep};
 use crate::moving::export::Legacy;
 use crate::proof::checkpoint::{Checkpoint, PublicKey};
 use crate::proof::sealed::Step;
@@ -24,6 +25,8 @@ pub(super) struct Log {
     pub(super) checkpoints: Vec<Checkpoint>,
     pub(super) signers: Vec<PublicKey>,
     pub(super) legacy: Vec<Legacy>,
+    pub(super) leases: BTreeMap<String, LeaseRow>,
+    pub(super) steps: BTreeMap<String, ServiceStep>,
 }
 
 impl Log {

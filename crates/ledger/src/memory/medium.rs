@@ -3,6 +3,10 @@
 //! Invariant: it is asked while the store holds no lock, so it may let others write meanwhile, or end the caller as a
 //! crash would.
 
+use callboard_kernel::Moment;
+
+use crate::lease::host_now;
+
 /// What becomes of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
@@ -32,6 +36,11 @@ pub trait Medium: Send + Sync {
 
     /// Before a question is answered.
     fn reading(&self) {}
+
+    /// What the clock of the store says, by which leases are judged.
+    fn now(&self) -> Moment {
+        host_now()
+    }
 
     /// How many of the newest records a standby has not heard of.
     fn lag(&self) -> u64 {

@@ -5,6 +5,7 @@
 //! store that others can reach beside the program: its address, its files, its triggers, archives and the second place.
 
 mod exchange;
+mod leases;
 mod log;
 mod medium;
 mod reader;

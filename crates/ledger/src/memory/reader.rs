@@ -10,11 +10,12 @@ use std::time::Instant;
 use callboard_kernel::{EntityId, Moment};
 use callboard_lifecycle::Kind;
 
-use super::exchange;
 use super::snapshot::Snapshot;
 use super::store::Memory;
+use super::{exchange, leases};
 use crate::engine::Ask;
 use crate::error::ReadError;
+use crate::lease::{LeaseAnswer, LeaseOrder, LeaseSeen, ServiceStep};
 use crate::moving::export::Legacy;
 use crate::moving::import::{ImportError, Imported, Lines};
 use crate::moving::segment::Segment;
@@ -242,6 +243,18 @@ impl Ask for Reader {
 
     fn probe(&self) -> Result<(), ReadError> {
         Ok(())
+    }
+
+    fn lease(&self, order: &LeaseOrder) -> Result<LeaseAnswer, ReadError> {
+        leases::settle(&self.memory.0, order)
+    }
+
+    fn leases(&self) -> Result<Vec<LeaseSeen>, ReadError> {
+        Ok(leases::all(&self.memory.0))
+    }
+
+    fn service_steps(&self) -> Result<Vec<ServiceStep>, ReadError> {
+        Ok(self.memory.0.log().steps.values().cloned().collect())
     }
 
     fn vacuum(&self) -> Result<(), ReadError> {

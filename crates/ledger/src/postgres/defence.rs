@@ -70,7 +70,7 @@ async fn edges(client: &Client) -> Result<Vec<Problem>, ReadError> {
 const LINES: &str = "WITH mine AS ( \
         SELECT c.*, c.relname::text AS name FROM pg_class c WHERE c.oid IN ( \
             SELECT to_regclass(name) FROM unnest( \
-                ARRAY['meta', 'signer', 'legal', 'ledger', 'checkpoint', 'legacy', 'entity']) name)) \
+                ARRAY['meta', 'signer', 'legal', 'ledger', 'checkpoint', 'legacy', 'entity', 'lease', 'service_step']) name)) \
     SELECT format('table %s: %s%s %s %s %s %s', name, relkind, relpersistence, relrowsecurity, relforcerowsecurity, \
         relispartition, relnamespace = (SELECT relnamespace FROM mine WHERE name = 'ledger')) FROM mine \
     UNION ALL SELECT format('column %s.%s: %s %s %s %s %s %s %s', m.name, a.attname, a.attnum, \
@@ -95,7 +95,7 @@ const LINES: &str = "WITH mine AS ( \
         pg_get_function_arguments(p.oid), encode(sha256(convert_to(p.prosrc, 'UTF8')), 'hex')) \
         FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang \
         WHERE p.pronamespace = (SELECT relnamespace FROM mine WHERE name = 'ledger') AND p.proname IN \
-            ('ledger_in_turn', 'ledger_continues', 'is_for_ever', 'view_followed', 'all_written') \
+            ('ledger_in_turn', 'ledger_continues', 'is_for_ever', 'view_followed', 'all_written', 'lease_goes_on') \
     UNION ALL SELECT format('rule %s on %s', r.rulename, m.name) FROM mine m JOIN pg_rewrite r ON r.ev_class = m.oid \
     UNION ALL SELECT format('policy %s on %s', y.polname, m.name) FROM mine m JOIN pg_policy y ON y.polrelid = m.oid \
     UNION ALL SELECT format('table %s inherits from %s', h.inhrelid::regclass, m.name) \

@@ -6,6 +6,7 @@ mod columns;
 mod connection;
 mod defence;
 mod exchange;
+mod leases;
 mod listings;
 mod maintain;
 mod reader;

@@ -21,9 +21,10 @@ use super::connection::session::Patience;
 use super::connection::worker::{Pending, Worker};
 use super::connection::{listener, trouble};
 use super::snapshot::Snapshot;
-use super::{columns, defence, exchange, listings, maintain, schema, views};
+use super::{columns, defence, exchange, leases, listings, maintain, schema, views};
 use crate::engine::Ask;
 use crate::error::{OpenError, ReadError};
+use crate::lease::{LeaseAnswer, LeaseOrder, LeaseSeen, ServiceStep};
 use crate::moving::export::Legacy;
 use crate::moving::import::{ImportError, Imported, Lines};
 use crate::moving::segment::Segment;
@@ -36,6 +37,8 @@ use crate::writing::wake_up::WakeUp;
 
 /// Connections at the most; a question beyond that waits for one.
 const CONNECTIONS_MAX: usize = 8;
+/// Those among them that write leases; none is opened before there is one.
+const LEASING_MAX: usize = 2;
 /// Records fetched at once while walking through the log.
 const WALK_PAGE: i64 = 4096;
 /// How long a lost wake-up can go unnoticed.
@@ -52,6 +55,8 @@ const NO_ARCHIVE: ReadError = ReadError::Unsupported {
 pub(crate) struct Reader {
     place: Arc<StoreServer>,
     pool: Pool,
+    /// Writes leases, and nothing else.
+    leasing: Pool,
     worker: Worker,
     /// Where the key lies that signs checkpoints; without one, nothing is signed.
     key: Option<PathBuf>,
@@ -61,24 +66,11 @@ pub(crate) struct Reader {
 
 impl Reader {
     pub(crate) fn new(place: StoreServer, key: Option<PathBuf>) -> Result<Self, OpenError> {
-        let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-        let manager = Manager::from_config(place.config.clone(), place.tls.clone(), recycling);
-        let settings: Arc<str> = place.settings(Role::Reader).into();
-        let settle = Hook::async_fn(move |client: &mut ClientWrapper, _| {
-            let settings = Arc::clone(&settings);
-            Box::pin(async move { client.batch_execute(&settings).await.map_err(HookError::Backend) })
-        });
-        let fail = |source| OpenError::Directory { path: place.shown().into(), source };
-        let pool = Pool::builder(manager)
-            .max_size(CONNECTIONS_MAX)
-            .runtime(Runtime::Tokio1)
-            .wait_timeout(Some(place.answer_max()))
-            .create_timeout(Some(place.open_max()))
-            .post_create(settle)
-            .build()
-            .map_err(|error| fail(std::io::Error::other(error)))?;
-        let worker = Worker::new().map_err(fail)?;
-        Ok(Self { place: Arc::new(place), pool, worker, key, listening: Once::new() })
+        let pool = pool_of(&place, Role::Reader, CONNECTIONS_MAX)?;
+        let leasing = pool_of(&place, Role::Writer, LEASING_MAX)?;
+        let worker =
+            Worker::new().map_err(|source| OpenError::Directory { path: place.shown().into(), source })?;
+        Ok(Self { place: Arc::new(place), pool, leasing, worker, key, listening: Once::new() })
     }
 
     /// Is there a store that this program can read? It is left as it is.
@@ -102,15 +94,19 @@ impl Reader {
         T: Send + 'static,
         F: Future<Output = Result<T, ReadError>> + Send,
     {
-        self.start(question).wait()
+        self.start(&self.pool, question).wait()
     }
 
-    fn start<T, F>(&self, question: impl Fn(Client) -> F + Send + 'static) -> Pending<Result<T, ReadError>>
+    fn start<T, F>(
+        &self,
+        pool: &Pool,
+        question: impl Fn(Client) -> F + Send + 'static,
+    ) -> Pending<Result<T, ReadError>>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, ReadError>> + Send,
     {
-        let (pool, limit) = (self.pool.clone(), self.place.busy_wait);
+        let (pool, limit) = (pool.clone(), self.place.busy_wait);
         self.worker.start(async move {
             let mut patience = Patience::new(limit);
             loop {
@@ -130,7 +126,7 @@ impl Reader {
     }
 
     fn walk(&self, after: u64, last: u64) -> Pending<Result<Vec<Record>, ReadError>> {
-        self.start(move |client| async move {
+        self.start(&self.pool, move |client| async move {
             let sql = format!(
                 "SELECT {} WHERE l.seq > $1 AND l.seq <= $2 ORDER BY l.seq LIMIT {WALK_PAGE}",
                 columns::RECORD
@@ -142,6 +138,28 @@ impl Reader {
             )
         })
     }
+}
+
+/// Connections of one role, opened when they are needed.
+fn pool_of(place: &StoreServer, role: Role, max: usize) -> Result<Pool, OpenError> {
+    let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+    let manager = Manager::from_config(place.config.clone(), place.tls.clone(), recycling);
+    let settings: Arc<str> = place.settings(role).into();
+    let settle = Hook::async_fn(move |client: &mut ClientWrapper, _| {
+        let settings = Arc::clone(&settings);
+        Box::pin(async move { client.batch_execute(&settings).await.map_err(HookError::Backend) })
+    });
+    let pool = Pool::builder(manager)
+        .max_size(max)
+        .runtime(Runtime::Tokio1)
+        .wait_timeout(Some(place.answer_max()))
+        .create_timeout(Some(place.open_max()))
+        .post_create(settle)
+        .build();
+    pool.map_err(|error| OpenError::Directory {
+        path: place.shown().into(),
+        source: std::io::Error::other(error),
+    })
 }
 
 fn limit(limit: usize) -> i64 {
@@ -392,6 +410,24 @@ impl Ask for Reader {
 
     fn seals(&self) -> bool {
         self.key.is_some()
+    }
+
+    fn lease(&self, order: &LeaseOrder) -> Result<LeaseAnswer, ReadError> {
+        // Asked again after a lost connection: whoever took the lease without knowing it takes it once more.
+        let order = Arc::new(order.clone());
+        let asking = move |client| {
+            let order = Arc::clone(&order);
+            async move { leases::settle(client, &order).await }
+        };
+        self.start(&self.leasing, asking).wait()
+    }
+
+    fn leases(&self) -> Result<Vec<LeaseSeen>, ReadError> {
+        self.ask(|client| async move { leases::all(&client).await })
+    }
+
+    fn service_steps(&self) -> Result<Vec<ServiceStep>, ReadError> {
+        self.ask(|client| async move { leases::steps(&client).await })
     }
 
     fn vacuum(&self) -> Result<(), ReadError> {

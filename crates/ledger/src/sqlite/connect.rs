@@ -12,12 +12,13 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::{edges, seals};
 use crate::error::{OpenError, ReadError};
+use crate::lease::Clock;
 use crate::mutant;
 use crate::proof::checkpoint::Seal;
 use crate::proof::witness;
 
 /// The newest format this program knows: the number of the last migration.
-pub(super) const FORMAT: i64 = 4;
+pub(super) const FORMAT: i64 = 5;
 
 /// Older ones can corrupt a WAL that two connections write or checkpoint.
 const SQLITE_MIN: i32 = 3_051_003;
@@ -35,6 +36,8 @@ pub(crate) struct StoreFile {
     pub(super) may_make: bool,
     /// Where the checkpoint key lies, if it is not beside the store.
     key: Option<PathBuf>,
+    /// By which leases are judged.
+    pub(super) clock: Clock,
     /// The file system, if it is not the usual one.
     #[cfg(feature = "mutants")]
     vfs: Option<String>,
@@ -47,6 +50,7 @@ impl StoreFile {
             busy_wait,
             may_make: true,
             key: None,
+            clock: Clock::default(),
             #[cfg(feature = "mutants")]
             vfs: None,
         }
@@ -55,6 +59,11 @@ impl StoreFile {
     /// The same place with its checkpoint key somewhere else.
     pub(crate) fn sealed_by(self, key: Option<PathBuf>) -> Self {
         Self { key, ..self }
+    }
+
+    /// The same place with leases judged by another clock.
+    pub(crate) fn judged_by(self, clock: Clock) -> Self {
+        Self { clock, ..self }
     }
 
     /// The same place, where nothing is made if there is nothing.

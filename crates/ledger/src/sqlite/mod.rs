@@ -5,6 +5,7 @@ mod columns;
 mod connect;
 mod edges;
 mod exchange;
+mod leases;
 mod listings;
 mod maintain;
 mod pinned;

@@ -14,9 +14,10 @@ use rusqlite::{Connection, OptionalExtension};
 use super::connect::{Access, StoreFile};
 use super::pinned::{Exchanged, Pinned};
 use super::presence::Presence;
-use super::{archive, columns, exchange, listings, maintain, seals, signers};
+use super::{archive, columns, exchange, leases, listings, maintain, seals, signers};
 use crate::engine::Ask;
 use crate::error::{OpenError, ReadError};
+use crate::lease::{LeaseAnswer, LeaseOrder, LeaseSeen, ServiceStep};
 use crate::moving::export::Legacy;
 use crate::moving::import::{ImportError, Imported, Lines};
 use crate::moving::segment::Segment;
@@ -356,6 +357,19 @@ impl Ask for Reader {
     fn probe(&self) -> Result<(), ReadError> {
         self.check(None)?;
         maintain::probe(&mut self.writing()?)
+    }
+
+    fn lease(&self, order: &LeaseOrder) -> Result<LeaseAnswer, ReadError> {
+        self.check(None)?;
+        leases::settle(&mut self.writing()?, order, || self.place.clock.now())
+    }
+
+    fn leases(&self) -> Result<Vec<LeaseSeen>, ReadError> {
+        self.with(|connection| leases::all(connection, self.place.clock.now()))
+    }
+
+    fn service_steps(&self) -> Result<Vec<ServiceStep>, ReadError> {
+        self.with(leases::steps)
     }
 
     fn vacuum(&self) -> Result<(), ReadError> {

@@ -10,6 +10,7 @@
 mod cluster;
 mod exchange;
 mod groups;
+mod leases;
 mod past;
 mod proof;
 mod readers;
@@ -90,6 +91,12 @@ on_every_engine! {
         of_two_groups_that_race_one_is_recorded,
         a_group_has_a_largest_size,
         a_group_is_exported_whole_and_half_of_one_is_not_imported;
+    leases:
+        a_lease_has_one_holder_and_the_next_one_has_a_higher_epoch,
+        a_lease_that_ended_is_taken_over_and_its_holder_is_fenced,
+        of_many_who_want_a_lease_exactly_one_has_it,
+        a_step_is_recorded_only_by_whoever_holds_the_lease,
+        a_lease_has_a_name_a_holder_and_a_length;
     rivals:
         of_many_who_race_on_one_version_exactly_one_wins,
         keys_hold_across_handles_and_within_a_batch,
@@ -112,6 +119,9 @@ on_every_engine! {
 }
 
 on_every_database! {
+    leases:
+        whoever_only_reads_sees_leases_and_steps_and_takes_none,
+        the_database_gives_no_epoch_twice;
     past:
         the_views_can_be_dropped_and_rebuilt;
     proof:

@@ -100,6 +100,17 @@ impl Shelf {
         Hold::Server(client, Some(runtime))
     }
 
+    /// Runs SQL as a shell would, with every guard of the store on.
+    pub(crate) fn sql(&self, name: &str, sql: &str) -> Result<(), String> {
+        match &self.server {
+            Some((cluster, _)) => cluster.psql(name, sql).map(drop),
+            None => {
+                let connection = Connection::open(self.place(name)).unwrap();
+                connection.execute_batch(sql).map_err(|error| error.to_string())
+            }
+        }
+    }
+
     /// Runs SQL as somebody who has the right to switch the guards off, and does.
     pub(crate) fn unguarded(&self, name: &str, sql: &str) {
         if let Some((cluster, _)) = &self.server {
