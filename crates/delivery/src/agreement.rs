@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use callboard_kernel::redact::HIDDEN;
-use callboard_kernel::{Facts, Value};
+use callboard_kernel::{Facts, fact};
 use serde::{Deserialize, Serialize};
 
 use crate::artifact_root::Root;
@@ -118,9 +118,8 @@ impl Agreement {
     pub fn restore(facts: &Facts) -> Result<Self, Error> {
         let broken = |error: serde_json::Error| Error::from(ContractProblem::Record(error.to_string()));
         let mut kept = Facts::none();
-        for name in ["dir", "contract"] {
-            kept.set(name, facts.get(name).cloned().unwrap_or(Value::Null));
-        }
+        kept.copy(fact::DIR, facts, fact::DIR);
+        kept.copy(fact::CONTRACT, facts, fact::CONTRACT);
         let json = serde_json::to_value(&kept).map_err(broken)?;
         let mut kept: Kept = serde_json::from_value(json).map_err(broken)?;
         let dir = PathBuf::from(kept.dir);

@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 
 use callboard_kernel::health::{Liveness, ProcessIdentity};
 use callboard_kernel::{
-    Actor, Command, EvidenceRef, Facts, Moment, Observe, Order, StateReason, SupervisorSeen, Value,
+    Actor, Command, EvidenceRef, Facts, Moment, Observe, Order, StateReason, SupervisorSeen, fact,
 };
 use callboard_ledger::{AppendError, Ledger, Receipt, Request, Stored};
 use callboard_lifecycle::{Health, ReasonCode};
@@ -16,13 +16,11 @@ use callboard_supervisor::process::{self, Sent, Sighting};
 
 use crate::host::owner::stranger;
 use crate::host::process_table::identity;
-use crate::judging::recorded::{keeper, map, moment, text};
+use crate::judging::recorded::keeper;
 use crate::judging::triage_input::TriageInput;
 use crate::judging::view::evaluate;
 use crate::judging::viewpoint::Viewpoint;
 
-/// The fact that keeps the wish.
-const WISH: &str = "stop_wish";
 /// The signal that wakes a supervisor.
 const TERM: i32 = 15;
 
@@ -91,7 +89,7 @@ pub fn wish_to_stop(
         StopFor::Parent => "parent",
         StopFor::Agent => "agent",
     };
-    let fact = Facts::none().with("cause", word).with("by", actor.id.as_str()).with("at", now.to_string());
+    let asked = Facts::none().and(fact::CAUSE, word).and(fact::BY, actor.id.as_str()).and(fact::AT, now);
     let said = said.filter(|said| !said.trim().is_empty());
     let told = said.unwrap_or_else(|| format!("{} asks it to stop", actor.id));
     let reasons = match wanted {
@@ -102,7 +100,7 @@ pub fn wish_to_stop(
                 .shown_by(EvidenceRef::human_assertion(told.as_str())),
         ],
     };
-    let order = Observe { reasons, data: Facts::none().with(WISH, Value::Map(fact)) };
+    let order = Observe { reasons, data: Facts::none().and(fact::STOP_WISH, asked) };
     let mut command = Command::new(stored.entity.state.id, Order::Observe(order));
     command.key = key;
     let receipt = ledger.append(Request { command, actor, now, cause })?;
@@ -171,11 +169,11 @@ fn wake(stored: &Stored, is_shared: bool) -> StopOutcome {
 
 /// The wish that is recorded of a run, if there is one: for whom, who asked, and when.
 pub(crate) fn wish(facts: &Facts) -> Option<(StopFor, String, Option<Moment>)> {
-    let wish = map(facts, WISH)?;
-    let wanted = match text(wish, "cause") {
+    let wish = facts.read(fact::STOP_WISH)?;
+    let wanted = match wish.read(fact::CAUSE) {
         Some("parent") => StopFor::Parent,
         Some("agent") => StopFor::Agent,
         Some(_) | None => StopFor::Operator,
     };
-    Some((wanted, text(wish, "by").unwrap_or("somebody").to_owned(), moment(wish, "at")))
+    Some((wanted, wish.read(fact::BY).unwrap_or("somebody").to_owned(), wish.read(fact::AT)))
 }

@@ -116,6 +116,12 @@ impl From<i64> for Value {
     }
 }
 
+impl From<Facts> for Value {
+    fn from(facts: Facts) -> Self {
+        Self::Map(facts)
+    }
+}
+
 impl From<Vec<Value>> for Value {
     fn from(values: Vec<Value>) -> Self {
         Self::List(values)

@@ -7,7 +7,8 @@ use callboard_lifecycle::Guard;
 
 use crate::command::Transition;
 use crate::entity::Entity;
-use crate::facts::{Facts, Value};
+use crate::fact;
+use crate::facts::Facts;
 
 /// How often a task is tried again unless its own record says otherwise.
 pub const RETRIES_MAX: i64 = 3;
@@ -72,27 +73,20 @@ fn supervisor(entity: &Entity, testimony: &Testimony) -> GuardAnswer {
 }
 
 fn retries(recorded: &Facts, asked: &Facts) -> GuardAnswer {
-    let used = count(recorded, "retries").unwrap_or(0);
-    let most = count(recorded, "retries_max").unwrap_or(RETRIES_MAX);
+    let used = recorded.read(fact::RETRIES).unwrap_or(0);
+    let most = recorded.read(fact::RETRIES_MAX).unwrap_or(RETRIES_MAX);
     let next = used.saturating_add(1);
     if used >= most {
         GuardAnswer::Fails {
             because: format!("it was tried again {used} times, and its limit is {most}"),
             help: "let an operator decide whether it is opened once more".to_owned(),
         }
-    } else if count(asked, "retries") != Some(next) {
+    } else if asked.read(fact::RETRIES) != Some(next) {
         GuardAnswer::Fails {
             because: format!("the command does not record that this is retry {next}"),
             help: format!("send the fact retries: {next} in the command's data"),
         }
     } else {
         GuardAnswer::Holds
-    }
-}
-
-fn count(facts: &Facts, name: &str) -> Option<i64> {
-    match facts.get(name) {
-        Some(Value::Int(count)) => Some(*count),
-        Some(_) | None => None,
     }
 }

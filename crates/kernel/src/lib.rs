@@ -23,6 +23,7 @@ mod refusal;
 mod severity;
 mod visual;
 
+pub mod fact;
 pub mod health;
 pub mod redact;
 
@@ -34,6 +35,7 @@ pub use context::{Context, Guarding, Limits, Policy};
 pub use decide::{Decision, decide};
 pub use entity::Entity;
 pub use event::{Channel, EntityRef, Event, EventType};
+pub use fact::Fact;
 pub use facts::{Facts, Value};
 pub use guard::{GuardAnswer, RETRIES_MAX, SupervisorSeen, Testimony, ask as ask_guard};
 pub use id::{BadId, EntityId};

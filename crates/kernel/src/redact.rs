@@ -9,6 +9,7 @@ mod shapes;
 
 use self::shapes::{SECRET_ADDRESSES, SHAPES, form};
 use crate::command::{Command, Order};
+use crate::fact;
 use crate::facts::{Facts, Value};
 use crate::printable::one_line;
 use crate::reason::{EvidenceRef, StateReason};
@@ -297,9 +298,8 @@ impl Command {
         };
         reasons.iter_mut().for_each(clean_reason);
         clean_facts(data);
-        if let Some(Value::Text(title)) = data.get("title") {
-            let title = one_line(title);
-            data.set("title", title);
+        if let Some(title) = data.read(fact::TITLE).map(one_line) {
+            data.record(fact::TITLE, title);
         }
         self
     }

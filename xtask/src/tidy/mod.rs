@@ -6,6 +6,7 @@
 //! Not here: formatting, which is rustfmt's, and anything clippy has a lint for.
 
 mod deny;
+mod facts;
 mod headers;
 mod layers;
 mod links;

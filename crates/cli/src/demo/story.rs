@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use callboard_engine::{Host, Reaper, StopFor, StopWish, Viewpoint, evaluate, wish_to_stop};
 use callboard_kernel::{
     Actor, Command as Order, Create, EntityId, EvidenceRef, Facts, Order as Ask, StateReason, Transition,
-    Value,
+    Value, fact,
 };
 use callboard_ledger::{Ledger, Listing, Request, Stored};
 use callboard_lifecycle::session::{SessionState, SessionTrigger};
@@ -93,8 +93,8 @@ fn act(ledger: &Ledger, id: EntityId, act: Act) -> Result<(), Error> {
 
 /// Sends a signal to the supervisor of a run that was started here.
 fn signal(stored: &Stored, signal: Signal) {
-    let pid = match stored.entity.facts.get("supervisor") {
-        Some(Value::Map(supervisor)) => match supervisor.get("pid") {
+    let pid = match stored.entity.facts.value(fact::SUPERVISOR) {
+        Some(Value::Map(supervisor)) => match supervisor.value(fact::PID) {
             Some(Value::Int(pid)) => i32::try_from(*pid).ok().and_then(Pid::from_raw),
             Some(_) | None => None,
         },
@@ -135,15 +135,15 @@ fn stall(ledger: &Ledger) -> Result<(EntityId, Child), Error> {
     let seen = process::of(sleeper.id()).map_err(Error::Shim)?;
     let seen = seen.ok_or_else(|| Error::Shim(std::io::Error::other("it ended at once")))?;
     let supervisor = Facts::none()
-        .with("pid", i64::from(seen.pid))
-        .with("started_ticks", i64::try_from(seen.started_ticks).unwrap_or(i64::MAX));
+        .and(fact::PID, i64::from(seen.pid))
+        .and(fact::STARTED_TICKS, i64::try_from(seen.started_ticks).unwrap_or(i64::MAX));
     let facts = Facts::none()
-        .with("title", STALLED)
-        .with("project", "shop")
-        .with("host", seen.host.as_str())
-        .with("boot", seen.boot.as_str())
-        .with("supervisor", Value::Map(supervisor))
-        .with("pid", i64::from(seen.pid));
+        .and(fact::TITLE, STALLED)
+        .and(fact::PROJECT, "shop")
+        .and(fact::HOST, seen.host.as_str())
+        .and(fact::BOOT, seen.boot.as_str())
+        .and(fact::SUPERVISOR, supervisor)
+        .and(fact::PID, i64::from(seen.pid));
     let id = ids::new(Kind::Session, then);
     let actor = Actor::new(ActorClass::Supervisor, format!("{}/{}", seen.host, seen.pid));
     let begun = StateReason::new(const { ReasonCode::of("run.started.ok") }, "the process was started")

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use callboard_kernel::{Command, Create, EntityId, Facts, Moment, Observe, Order, RefusalCode, Value};
+use callboard_kernel::{Command, Create, EntityId, Facts, Moment, Observe, Order, RefusalCode, fact};
 use callboard_ledger::{AppendError, Ledger, Page, Record, Request};
 use callboard_lifecycle::Kind;
 use callboard_lifecycle::claim::ClaimStatus;
@@ -16,8 +16,6 @@ use crate::error::Error;
 use crate::input::ids;
 use crate::store::sending;
 
-/// The fact that tells what was done with a token.
-const GRANT: &str = "grant";
 /// What the claim is called on which tokens are recorded that are for no run.
 const TITLE: &str = "tokens of this store";
 
@@ -55,18 +53,18 @@ pub(crate) fn record(ledger: &Ledger, act: Act, grant: Grant<'_>, now: Moment) -
         Scope::Viewer => ("viewer", None),
         Scope::Agent(run) => ("agent", Some(run)),
     };
-    let mut told = Facts::none().with("act", act.word()).with("id", grant.id).with("scope", name);
+    let mut told = Facts::none().and(fact::ACT, act.word()).and(fact::ID, grant.id).and(fact::SCOPE, name);
     if let Some(run) = run {
-        told.set("run", run.to_string());
+        told.record(fact::RUN, run.to_string());
     }
     if let Some(expires) = grant.expires {
-        told.set("expires_at", expires.to_string());
+        told.record(fact::EXPIRES_AT, expires);
     }
     let on = match run {
         Some(run) => run,
         None => begun(ledger, now)?,
     };
-    let data = Facts::none().with(GRANT, Value::Map(told));
+    let data = Facts::none().and(fact::GRANT, told);
     append(ledger, on, Order::Observe(Observe { reasons: Vec::new(), data }), now)
 }
 
@@ -76,7 +74,7 @@ fn begun(ledger: &Ledger, now: Moment) -> Result<EntityId, Error> {
     if ledger.entity(id).map_err(Error::Ask)?.is_some() {
         return Ok(id);
     }
-    let data = Facts::none().with("title", TITLE);
+    let data = Facts::none().and(fact::TITLE, TITLE);
     let create = Create { at: ClaimStatus::Observed.into(), reasons: Vec::new(), data };
     match append(ledger, id, Order::Create(create), now) {
         // Somebody else was faster.
@@ -106,6 +104,13 @@ pub(crate) struct Told {
     pub(crate) by: String,
 }
 
+/// What is read of a record that may tell of a token.
+#[derive(serde::Deserialize)]
+struct Body {
+    #[serde(default)]
+    data: Facts,
+}
+
 /// What is recorded of tokens: who made each, and who revoked it.
 #[derive(Default)]
 pub(crate) struct Grants {
@@ -132,9 +137,9 @@ impl Grants {
     }
 
     fn take(&mut self, record: &Record) {
-        let Ok(body) = serde_json::from_str::<serde_json::Value>(&record.body) else { return };
-        let grant = &body["data"][GRANT];
-        let (Some(act), Some(id)) = (grant["act"].as_str(), grant["id"].as_str()) else { return };
+        let Ok(Body { data }) = serde_json::from_str(&record.body) else { return };
+        let Some(grant) = data.read(fact::GRANT) else { return };
+        let (Some(act), Some(id)) = (grant.read(fact::ACT), grant.read(fact::ID)) else { return };
         let told = Told { record: record.seq, by: record.actor_id.clone() };
         let into = if act == Act::Created.word() { &mut self.made } else { &mut self.revoked };
         into.entry(id.to_owned()).or_insert(told);

@@ -5,12 +5,7 @@
 //! word of whoever wrote the record, so what is done for a run of one's own is harmless even if that word is a lie: no
 //! recorded program is run, and on a shared store no recorded path is read.
 
-use callboard_kernel::Facts;
-
-use crate::judging::recorded::whole;
-
-/// The fact that keeps the uid.
-pub(crate) const UID: &str = "uid";
+use callboard_kernel::{Facts, fact};
 
 /// The user we are.
 pub(crate) fn this_uid() -> u32 {
@@ -21,7 +16,7 @@ pub(crate) fn this_uid() -> u32 {
 /// a record without a uid is taken for ours there; a shared store was written by anybody.
 pub(crate) fn stranger(facts: &Facts, is_shared: bool) -> Option<String> {
     let own = this_uid();
-    match whole(facts, UID) {
+    match facts.read(fact::UID) {
         Some(uid) if uid == i64::from(own) => None,
         Some(uid) => Some(format!("it belongs to uid {uid}, and only that user ends it (this is uid {own})")),
         None if is_shared => Some("its record does not say which user it belongs to".to_owned()),
@@ -35,7 +30,7 @@ mod tests {
 
     #[test]
     fn a_run_is_ours_only_if_our_uid_is_recorded() {
-        let of = |uid: i64| Facts::none().with(UID, uid);
+        let of = |uid: i64| Facts::none().and(fact::UID, uid);
         let own = i64::from(this_uid());
         for is_shared in [false, true] {
             assert_eq!(stranger(&of(own), is_shared), None);

@@ -6,16 +6,13 @@
 
 use std::collections::BTreeMap;
 
-use callboard_kernel::{EntityId, Facts, Moment, Value};
+use callboard_kernel::{EntityId, Facts, Moment, fact};
 use callboard_lifecycle::{Kind, Lifecycle, ReasonCode, Severity, Tone, Words};
 use serde::Serialize;
 
-use crate::judging::recorded::{map, moment, text};
 use crate::judging::triage_input::TriageVerdict;
 use crate::judging::view::View;
 
-/// The fact that keeps what was set aside.
-const MARK: &str = "set_aside";
 /// What was taken over from before there were reasons needs nobody.
 pub(crate) const LEGACY: &str = "legacy.imported";
 
@@ -163,17 +160,16 @@ pub fn needs_somebody(view: &View<'_>, now: Moment) -> bool {
 
 /// What to record to set the present condition of a view aside: until a moment, or until it changes.
 pub fn set_aside(view: &View<'_>, until: Option<Moment>) -> Facts {
-    let time = |moment: Option<Moment>| moment.map_or(Value::Null, |moment| Value::Text(moment.to_string()));
     let mark = Facts::none()
-        .with("condition", condition(view))
-        .with("since", time(view.cause_since()))
-        .with("until", time(until));
-    Facts::none().with(MARK, Value::Map(mark))
+        .and(fact::CONDITION, condition(view))
+        .and(fact::SINCE, view.cause_since())
+        .and(fact::UNTIL, until);
+    Facts::none().and(fact::SET_ASIDE, mark)
 }
 
 /// What to record to take that back.
 pub fn taken_back() -> Facts {
-    Facts::none().with(MARK, Value::Null)
+    Facts::none().and(fact::SET_ASIDE, None::<Facts>)
 }
 
 /// The same condition of the same entity has the same fingerprint.
@@ -207,9 +203,9 @@ pub(crate) struct Mark {
 
 impl Mark {
     pub(crate) fn of(facts: &Facts) -> Option<Self> {
-        let mark = map(facts, MARK)?;
-        let condition = text(mark, "condition")?.to_owned();
-        Some(Self { condition, since: moment(mark, "since"), until: moment(mark, "until") })
+        let mark = facts.read(fact::SET_ASIDE)?;
+        let condition = mark.read(fact::CONDITION)?.to_owned();
+        Some(Self { condition, since: mark.read(fact::SINCE), until: mark.read(fact::UNTIL) })
     }
 
     /// Is it this condition, and is it not over yet?

@@ -7,7 +7,7 @@ use callboard_kernel::health::{
     SessionFacts, ShowFacts, Since, Stopping, TeamFacts, Thresholds, judge_play, judge_schedule,
     judge_session, judge_show, judge_team,
 };
-use callboard_kernel::{Entity, Facts, Phase, Value, phase};
+use callboard_kernel::{Entity, Facts, Phase, Value, fact, phase};
 use callboard_ledger::is_unwitnessed_end;
 use callboard_lifecycle::play::PlayState;
 use callboard_lifecycle::session::SessionState;
@@ -15,10 +15,9 @@ use callboard_lifecycle::show::ShowState;
 use callboard_lifecycle::team::TeamState;
 use callboard_lifecycle::{Kind, Lifecycle, PhaseName, ReasonCode, Words};
 
-use crate::judging::recorded::{command, count, flag, keeper, map, moment, survivors, text, whole};
+use crate::judging::recorded::{command, keeper, survivors};
 use crate::judging::viewpoint::{ProcessReading, Recorded, Viewpoint};
 use crate::mutant;
-use crate::recovery::restored::RESTORED_AT;
 use crate::run::checks_of;
 
 /// What the judge of a kind is asked with, read once; nothing where that is not enough to judge by.
@@ -43,8 +42,12 @@ impl Basis {
                 Self::Session(Box::new((run, processes)))
             }
             Kind::Schedule => {
-                let firing = flag(facts, "firing") == Some(true);
-                Self::Schedule(ScheduleFacts { state: typed(state), due_at: moment(facts, "due_at"), firing })
+                let firing = facts.read(fact::FIRING) == Some(true);
+                Self::Schedule(ScheduleFacts {
+                    state: typed(state),
+                    due_at: facts.read(fact::DUE_AT),
+                    firing,
+                })
             }
             Kind::Play => Self::Play(PlayFacts { state: typed::<PlayState>(state), run: None }),
             Kind::Show => show(typed(state), facts).map_or(Self::Nothing, Self::Show),
@@ -118,7 +121,8 @@ pub(crate) fn typed<S: Words>(state: Lifecycle) -> S {
 fn recorded(entity: &Entity, run: &SessionFacts) -> Recorded {
     let facts = &entity.facts;
     let id = entity.state.id.to_string();
-    let checks = map(facts, "artifacts").is_some_and(|artifacts| artifacts.has("contract"));
+    let checks =
+        facts.read(fact::ARTIFACTS).is_some_and(|artifacts| artifacts.known(fact::CONTRACT).is_some());
     let markers = if checks { vec![checks_of(&id), id] } else { vec![id] };
     Recorded {
         keeper: keeper(facts),
@@ -136,56 +140,59 @@ fn session(entity: &Entity, state: SessionState) -> SessionFacts {
     let unconfirmed = const { ReasonCode::of("run.health.kill_unconfirmed") };
     SessionFacts {
         state,
-        class: text(facts, "class").and_then(|word| RunClass::parse(word).ok()).unwrap_or(RunClass::Agent),
+        class: facts.read(fact::CLASS).and_then(|word| RunClass::parse(word).ok()).unwrap_or(RunClass::Agent),
         created_at: entity.created_at.unwrap_or_default(),
         started_at: entity.started_at,
         last_activity_at: entity.last_activity_at,
-        last_progress_at: moment(facts, "last_progress_at"),
+        last_progress_at: facts.read(fact::LAST_PROGRESS_AT),
         liveness: Liveness::Unknown,
         presence: Presence::default(),
-        pid: count(facts, "pid"),
-        lease_until: moment(facts, "lease_until"),
-        has_traces: facts.has("pid") || facts.has("artifacts"),
-        leftovers: count(facts, "leftovers").or_else(|| (!may_outlive(entity)).then_some(0)),
+        pid: facts.read(fact::PID),
+        lease_until: facts.read(fact::LEASE_UNTIL),
+        has_traces: facts.known(fact::PID).is_some() || facts.known(fact::ARTIFACTS).is_some(),
+        leftovers: facts.read(fact::LEFTOVERS).or_else(|| (!may_outlive(entity)).then_some(0)),
         kill_unconfirmed: entity.reasons.iter().any(|reason| reason.code == unconfirmed),
-        later_end: map(facts, "later_end").and_then(|end| text(end, "message")).map(str::to_owned),
+        later_end: facts.read(fact::LATER_END).and_then(|end| end.read(fact::MESSAGE)).map(str::to_owned),
         warning: warning(entity),
-        errors_in_row: count(facts, "errors_in_row").unwrap_or(0),
-        waits_for: text(facts, "waits_for")
-            .map(|what| Since { what: what.to_owned(), at: moment(facts, "waits_since") }),
-        waits_inferred: text(facts, "waits_by").is_some_and(|by| by.ends_with("(inferred)")),
-        limited_until: moment(facts, "limited_until")
-            .map(|what| Since { what, at: moment(facts, "limited_since") }),
-        retrying: map(facts, "retrying").and_then(|retrying| {
-            let count = count(retrying, "count").filter(|count| *count > 0)?;
-            Some((count, retrying.get("last_error").and_then(said)))
+        errors_in_row: facts.read(fact::ERRORS_IN_ROW).unwrap_or(0),
+        waits_for: facts
+            .read(fact::WAITS_FOR)
+            .map(|what| Since { what: what.to_owned(), at: facts.read(fact::WAITS_SINCE) }),
+        waits_inferred: facts.read(fact::WAITS_BY).is_some_and(|by| by.ends_with("(inferred)")),
+        limited_until: facts
+            .read(fact::LIMITED_UNTIL)
+            .map(|what| Since { what, at: facts.read(fact::LIMITED_SINCE) }),
+        retrying: facts.read(fact::RETRYING).and_then(|retrying| {
+            let count = retrying.read(fact::COUNT).filter(|count| *count > 0)?;
+            Some((count, retrying.value(fact::LAST_ERROR).and_then(said)))
         }),
-        looping: map(facts, "looping").and_then(|looping| count(looping, "steps")),
+        looping: facts.read(fact::LOOPING).and_then(|looping| looping.read(fact::STEPS)),
         held: held(facts),
-        stopping: map(facts, "stopping").and_then(|stopping| {
-            let by = text(stopping, "by").map(str::to_owned);
-            let what = Stopping { cause: text(stopping, "cause")?.to_owned(), by };
-            Some(Since { what, at: moment(stopping, "since") })
+        stopping: facts.read(fact::STOPPING).and_then(|stopping| {
+            let by = stopping.read(fact::BY).map(str::to_owned);
+            let what = Stopping { cause: stopping.read(fact::CAUSE)?.to_owned(), by };
+            Some(Since { what, at: stopping.read(fact::SINCE) })
         }),
         exited: exited(facts),
-        after_exit: text(facts, "phase")
+        after_exit: facts
+            .read(fact::PHASE)
             .and_then(|word| PhaseName::parse(word).ok())
             .filter(|phase| matches!(phase, PhaseName::Draining | PhaseName::Checking))
-            .map(|what| Since { what, at: moment(facts, "phase_since") }),
-        restored_at: moment(facts, RESTORED_AT),
+            .map(|what| Since { what, at: facts.read(fact::PHASE_SINCE) }),
+        restored_at: facts.read(fact::RESTORED_AT),
     }
 }
 
 /// Was a run ended by somebody who did not look for its processes, and did it have any?
 fn may_outlive(entity: &Entity) -> bool {
-    is_unwitnessed_end(entity) && entity.facts.has("supervisor")
+    is_unwitnessed_end(entity) && entity.facts.known(fact::SUPERVISOR).is_some()
 }
 
 /// What somebody should know of a run that completed.
 fn warning(entity: &Entity) -> Option<CompletedWith> {
     let has = |code: ReasonCode| entity.reasons.iter().any(|reason| reason.code == code);
     if has(const { ReasonCode::of("run.completed.denied") }) {
-        let tools = match entity.facts.get("denied") {
+        let tools = match entity.facts.value(fact::DENIED) {
             Some(Value::List(tools)) => tools.iter().filter_map(said).collect::<Vec<_>>().join(", "),
             Some(_) | None => "a tool".to_owned(),
         };
@@ -206,20 +213,20 @@ fn forget_what_is_removed(run: &mut SessionFacts) {
 
 /// What holds its command, as its supervisor recorded it.
 fn held(facts: &Facts) -> Option<Since<Option<Hold>>> {
-    let what = text(facts, "stopped_by").and_then(|word| Hold::parse(word).ok());
-    let is_stopped = flag(facts, "is_stopped") == Some(true);
-    is_stopped.then(|| Since { what, at: moment(facts, "stopped_since") })
+    let what = facts.read(fact::STOPPED_BY).and_then(|word| Hold::parse(word).ok());
+    let is_stopped = facts.read(fact::IS_STOPPED) == Some(true);
+    is_stopped.then(|| Since { what, at: facts.read(fact::STOPPED_SINCE) })
 }
 
 /// How its command ended, in words, read before the end of the run.
 fn exited(facts: &Facts) -> Option<Since<String>> {
-    let exited = map(facts, "exited")?;
-    let what = match (whole(exited, "code"), whole(exited, "signal")) {
+    let exited = facts.read(fact::EXITED)?;
+    let what = match (exited.read(fact::CODE), exited.read(fact::SIGNAL)) {
         (Some(code), _) => format!("exited with {code}"),
         (None, Some(signal)) => format!("was killed by signal {signal}"),
         (None, None) => return None,
     };
-    Some(Since { what, at: moment(exited, "at") })
+    Some(Since { what, at: exited.read(fact::AT) })
 }
 
 /// A value as it is said in a sentence; an error may be recorded as a text or as a number.
@@ -236,7 +243,7 @@ fn said(value: &Value) -> Option<String> {
 /// How its plays stand is told only while it is active, and only where somebody recorded it.
 fn show(state: ShowState, facts: &Facts) -> Option<ShowFacts> {
     let plays = |name| match state {
-        ShowState::Active => count(facts, name),
+        ShowState::Active => facts.read(name),
         ShowState::Draft
         | ShowState::Planned
         | ShowState::Completed
@@ -246,15 +253,15 @@ fn show(state: ShowState, facts: &Facts) -> Option<ShowFacts> {
     };
     Some(ShowFacts {
         state,
-        plays_moving: plays("plays_moving")?,
-        plays_waiting: plays("plays_waiting")?,
-        plays_blocked: plays("plays_blocked")?,
+        plays_moving: plays(fact::PLAYS_MOVING)?,
+        plays_waiting: plays(fact::PLAYS_WAITING)?,
+        plays_blocked: plays(fact::PLAYS_BLOCKED)?,
     })
 }
 
 /// Whether its owner has ended is not to be told from the team alone, unless it has none.
 fn team(state: TeamState, facts: &Facts) -> Option<TeamFacts> {
-    let owned = facts.has("parent") && state != TeamState::Closed;
-    let owner_ended = if owned { flag(facts, "owner_ended")? } else { false };
+    let owned = facts.known(fact::PARENT).is_some() && state != TeamState::Closed;
+    let owner_ended = if owned { facts.read(fact::OWNER_ENDED)? } else { false };
     Some(TeamFacts { state, owner_ended })
 }

@@ -1,52 +1,19 @@
-//! Reading what is recorded of an entity: one function for each sort of value, `None` where it says nothing.
+//! Reading what several facts of an entity say together: its processes, where they are, and spans of time.
 
+use callboard_kernel::fact::{self, Number, Whole};
 use callboard_kernel::health::{Place, ProcessIdentity};
-use callboard_kernel::{Facts, Moment, Value};
-
-pub(crate) fn known<'a>(facts: &'a Facts, name: &str) -> Option<&'a Value> {
-    facts.get(name).filter(|value| **value != Value::Null)
-}
-
-pub(crate) fn text<'a>(facts: &'a Facts, name: &str) -> Option<&'a str> {
-    if let Some(Value::Text(text)) = facts.get(name) { Some(text) } else { None }
-}
-
-pub(crate) fn map<'a>(facts: &'a Facts, name: &str) -> Option<&'a Facts> {
-    if let Some(Value::Map(map)) = facts.get(name) { Some(map) } else { None }
-}
-
-pub(crate) fn flag(facts: &Facts, name: &str) -> Option<bool> {
-    if let Some(Value::Bool(yes)) = facts.get(name) { Some(*yes) } else { None }
-}
-
-pub(crate) fn whole(facts: &Facts, name: &str) -> Option<i64> {
-    if let Some(Value::Int(number)) = facts.get(name) { Some(*number) } else { None }
-}
-
-pub(crate) fn count(facts: &Facts, name: &str) -> Option<u32> {
-    whole(facts, name).and_then(|number| u32::try_from(number).ok())
-}
-
-pub(crate) fn moment(facts: &Facts, name: &str) -> Option<Moment> {
-    text(facts, name).and_then(|text| text.parse().ok())
-}
+use callboard_kernel::{Fact, Facts, Value};
 
 /// Seconds, which are recorded as such or in thousandths.
-pub(crate) fn seconds(facts: &Facts, whole: &str, thousandths: &str) -> Option<Value> {
-    let of_thousandths = || match facts.get(thousandths) {
-        Some(Value::Int(number)) => Some(Value::Float(*number as f64 / 1000.0)),
-        Some(
-            Value::Null | Value::Bool(_) | Value::Float(_) | Value::Text(_) | Value::List(_) | Value::Map(_),
-        )
-        | None => None,
-    };
-    known(facts, whole).cloned().or_else(of_thousandths)
+pub(crate) fn seconds(facts: &Facts, whole: Fact<Number>, thousandths: Fact<Whole>) -> Option<Value> {
+    let of_thousandths = || facts.read(thousandths).map(|number| Value::Float(number as f64 / 1000.0));
+    facts.known(whole).cloned().or_else(of_thousandths)
 }
 
 /// The process that answers for a run: its supervisor, which alone can write its end, or else the process itself where
 /// only that was recorded.
 pub(crate) fn keeper(facts: &Facts) -> Option<ProcessIdentity> {
-    let (pid, started_ticks) = map(facts, "supervisor").and_then(mark).or_else(|| mark(facts))?;
+    let (pid, started_ticks) = facts.read(fact::SUPERVISOR).and_then(mark).or_else(|| mark(facts))?;
     Some(ProcessIdentity { place: place(facts)?, pid, started_ticks })
 }
 
@@ -57,23 +24,23 @@ pub(crate) fn command(facts: &Facts) -> Option<(u32, u64)> {
 
 /// Those that were alive after the run had been killed: their pids and start times.
 pub(crate) fn survivors(facts: &Facts) -> Box<[(u32, u64)]> {
-    let Some(Value::List(survivors)) = facts.get("survivors") else { return Box::default() };
+    let Some(survivors) = facts.read(fact::SURVIVORS) else { return Box::default() };
     let marked = |one: &Value| if let Value::Map(one) = one { mark(one) } else { None };
     survivors.iter().filter_map(marked).collect()
 }
 
 fn mark(process: &Facts) -> Option<(u32, u64)> {
-    let started_ticks = u64::try_from(whole(process, "started_ticks")?).ok()?;
-    Some((count(process, "pid")?, started_ticks))
+    let started_ticks = u64::try_from(process.read(fact::STARTED_TICKS)?).ok()?;
+    Some((process.read(fact::PID)?, started_ticks))
 }
 
 fn place(facts: &Facts) -> Option<Place> {
-    let namespace = |name| whole(facts, name).and_then(|number| u64::try_from(number).ok());
+    let namespace = |name| facts.read(name).and_then(|number| u64::try_from(number).ok());
     Some(Place {
-        host: text(facts, "host")?.to_owned(),
-        machine: text(facts, "machine").map(str::to_owned),
-        boot: text(facts, "boot")?.to_owned(),
-        pid_ns: namespace("pid_ns"),
-        time_ns: namespace("time_ns"),
+        host: facts.read(fact::HOST)?.to_owned(),
+        machine: facts.read(fact::MACHINE).map(str::to_owned),
+        boot: facts.read(fact::BOOT)?.to_owned(),
+        pid_ns: namespace(fact::PID_NS),
+        time_ns: namespace(fact::TIME_NS),
     })
 }

@@ -4,14 +4,13 @@
 //! and the same policy, and a test compares them. Deliberately absent: everything that is only shown.
 
 use callboard_kernel::health::ProcessIdentity;
-use callboard_kernel::{Axes, Facts, Moment};
+use callboard_kernel::{Axes, Facts, Moment, fact};
 use callboard_ledger::Stored;
 use callboard_lifecycle::{Delivery, Health, Lifecycle, PolicyVersion, ReasonCode, Severity, Tone, Words};
 
 use crate::host::process_table::Host;
 use crate::judging::attention::{LEGACY, Mark, condition, condition_of, is_needed};
 use crate::judging::judge::Basis;
-use crate::judging::recorded::{map, moment, text};
 use crate::judging::view::{View, as_claim};
 use crate::judging::viewpoint::{ProcessReading, Viewpoint};
 
@@ -50,7 +49,7 @@ impl TriageInput {
         let entity = &stored.entity;
         Self {
             state: entity.state.lifecycle,
-            delivery: text(&entity.facts, "delivery").and_then(|word| Delivery::parse(word).ok()),
+            delivery: entity.facts.read(fact::DELIVERY).and_then(|word| Delivery::parse(word).ok()),
             reason: entity.reasons.first().map(|reason| reason.code),
             claim: as_claim(entity),
             basis: Basis::of(entity),
@@ -131,13 +130,13 @@ impl Onset {
         Self {
             entered,
             heard,
-            progress: moment(facts, "last_progress_at"),
-            waits: moment(facts, "waits_since"),
-            limited: moment(facts, "limited_since"),
-            errors: moment(facts, "errors_since"),
-            stopped: moment(facts, "stopped_since"),
-            retrying: map(facts, "retrying").and_then(|retrying| moment(retrying, "since")),
-            looping: map(facts, "looping").and_then(|looping| moment(looping, "since")),
+            progress: facts.read(fact::LAST_PROGRESS_AT),
+            waits: facts.read(fact::WAITS_SINCE),
+            limited: facts.read(fact::LIMITED_SINCE),
+            errors: facts.read(fact::ERRORS_SINCE),
+            stopped: facts.read(fact::STOPPED_SINCE),
+            retrying: facts.read(fact::RETRYING).and_then(|retrying| retrying.read(fact::SINCE)),
+            looping: facts.read(fact::LOOPING).and_then(|looping| looping.read(fact::SINCE)),
         }
     }
 

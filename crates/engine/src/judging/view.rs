@@ -5,7 +5,7 @@
 
 use callboard_kernel::{
     Axes, Chain, Confidence, Entity, EntityId, Facts, Moment, NormalizedState, StateReason, Value,
-    claim_severity, normalize,
+    claim_severity, fact, normalize,
 };
 use callboard_ledger::Stored;
 use callboard_lifecycle::claim::ClaimStatus;
@@ -14,7 +14,7 @@ use callboard_lifecycle::{Delivery, Kind, Outcome, PolicyVersion, Severity, Tone
 use serde::{Serialize, Serializer};
 
 use crate::judging::judge::{Basis, typed};
-use crate::judging::recorded::{count, flag, known, map, seconds, text};
+use crate::judging::recorded::seconds;
 use crate::judging::triage_input::Onset;
 use crate::judging::viewpoint::{ProcessReading, Viewpoint};
 
@@ -107,21 +107,21 @@ pub struct Artifacts<'a> {
 pub struct Rest<'a>(&'a Facts);
 
 const SHOWN: [&str; 15] = [
-    "artifacts",
-    "delivery",
-    "elapsed_ms",
-    "elapsed_s",
-    "exit_code",
-    "host",
-    "labels",
-    "oom",
-    "parent",
-    "pid",
-    "signal",
-    "timed_out",
-    "timeout_ms",
-    "timeout_s",
-    "title",
+    fact::ARTIFACTS.name(),
+    fact::DELIVERY.name(),
+    fact::ELAPSED_MS.name(),
+    fact::ELAPSED_S.name(),
+    fact::EXIT_CODE.name(),
+    fact::HOST.name(),
+    fact::LABELS.name(),
+    fact::OOM.name(),
+    fact::PARENT.name(),
+    fact::PID.name(),
+    fact::SIGNAL.name(),
+    fact::TIMED_OUT.name(),
+    fact::TIMEOUT_MS.name(),
+    fact::TIMEOUT_S.name(),
+    fact::TITLE.name(),
 ];
 
 impl<'a> Rest<'a> {
@@ -158,7 +158,7 @@ fn judged(stored: &Stored, mut basis: Basis, look: ProcessReading) -> View<'_> {
         lifecycle: state.lifecycle,
         outcome: None,
         health: judgement.as_ref().map(|judgement| judgement.health),
-        delivery: text(facts, "delivery").and_then(|word| Delivery::parse(word).ok()),
+        delivery: facts.read(fact::DELIVERY).and_then(|word| Delivery::parse(word).ok()),
     };
     let mut reasons = stored.entity.reasons.clone();
     let recorded = reasons.len();
@@ -173,7 +173,7 @@ fn judged(stored: &Stored, mut basis: Basis, look: ProcessReading) -> View<'_> {
     }
     let chain = Chain {
         axes,
-        delivery_detail: text(facts, "delivery_detail"),
+        delivery_detail: facts.read(fact::DELIVERY_DETAIL),
         health_label: label.as_deref(),
         phase: shown.phase.as_ref(),
     };
@@ -181,8 +181,8 @@ fn judged(stored: &Stored, mut basis: Basis, look: ProcessReading) -> View<'_> {
     View {
         id: state.id,
         kind: state.id.kind(),
-        title: text(facts, "title"),
-        labels: map(facts, "labels").unwrap_or(&NO_LABELS),
+        title: facts.read(fact::TITLE),
+        labels: facts.read(fact::LABELS).unwrap_or(&NO_LABELS),
         version: state.version,
         chain,
         effective,
@@ -191,13 +191,13 @@ fn judged(stored: &Stored, mut basis: Basis, look: ProcessReading) -> View<'_> {
         entered_at: stored.entity.entered_at,
         ended_at: stored.entity.ended_at,
         last_activity_at: stored.entity.last_activity_at,
-        parent: text(facts, "parent"),
-        host: known(facts, "host"),
-        pid: known(facts, "pid"),
+        parent: facts.read(fact::PARENT),
+        host: facts.known(fact::HOST),
+        pid: facts.known(fact::PID),
         exit: exit(&stored.entity),
         timeout: Timeout {
-            configured_s: seconds(facts, "timeout_s", "timeout_ms"),
-            elapsed_s: seconds(facts, "elapsed_s", "elapsed_ms"),
+            configured_s: seconds(facts, fact::TIMEOUT_S, fact::TIMEOUT_MS),
+            elapsed_s: seconds(facts, fact::ELAPSED_S, fact::ELAPSED_MS),
         },
         artifacts: artifacts(facts),
         facts: Rest(facts),
@@ -209,7 +209,7 @@ fn judged(stored: &Stored, mut basis: Basis, look: ProcessReading) -> View<'_> {
 
 /// The exit code that tells a shell how a run ended: what it was told then, or what its state says.
 pub fn exit_code(view: &View<'_>) -> u8 {
-    let told = count(view.recorded_facts(), "shell_code").and_then(|code| u8::try_from(code).ok());
+    let told = view.recorded_facts().read(fact::SHELL_CODE).and_then(|code| u8::try_from(code).ok());
     let of_state = || {
         let state = view.state.lifecycle.filter(|state| state.kind() == Kind::Session)?;
         typed::<SessionState>(state).exit_code()
@@ -225,12 +225,12 @@ impl<'a> View<'a> {
 
     /// The project it belongs to.
     pub fn project(&self) -> Option<&'a str> {
-        text(self.facts.0, "project")
+        self.facts.0.read(fact::PROJECT)
     }
 
     /// What is to be said of its delivery, where there is more to it than the verdict.
     pub fn delivery_detail(&self) -> Option<&'a str> {
-        text(self.facts.0, "delivery_detail")
+        self.facts.0.read(fact::DELIVERY_DETAIL)
     }
 
     /// The reason that makes it as severe as it is.
@@ -264,11 +264,7 @@ impl<'a> View<'a> {
 /// A claim is judged by how sure it is, not by an outcome.
 pub(crate) fn as_claim(entity: &Entity) -> Option<(Severity, Tone)> {
     let state = entity.state.lifecycle.filter(|state| state.kind() == Kind::Claim)?;
-    let recorded = match entity.facts.get("confidence") {
-        Some(Value::Float(number)) => Some(*number),
-        Some(Value::Int(number)) => Some(*number as f64),
-        Some(Value::Null | Value::Bool(_) | Value::Text(_) | Value::List(_) | Value::Map(_)) | None => None,
-    };
+    let recorded = entity.facts.read(fact::CONFIDENCE);
     let of_reason = || entity.reasons.first().map(|reason| reason.confidence);
     let confidence = recorded.map(Confidence::new).or_else(of_reason).unwrap_or_default();
     Some(claim_severity(typed::<ClaimStatus>(state), confidence))
@@ -282,16 +278,20 @@ fn exit(entity: &Entity) -> Exit<'_> {
         Some(state.outcome()? == Outcome::TimedOut)
     };
     Exit {
-        code: known(facts, "exit_code"),
-        signal: known(facts, "signal"),
-        oom: known(facts, "oom"),
-        timed_out: flag(facts, "timed_out").or_else(of_run),
+        code: facts.known(fact::EXIT_CODE),
+        signal: facts.known(fact::SIGNAL),
+        oom: facts.known(fact::OOM),
+        timed_out: facts.read(fact::TIMED_OUT).or_else(of_run),
     }
 }
 
 fn artifacts(facts: &Facts) -> Artifacts<'_> {
-    let part = |name| map(facts, "artifacts").and_then(|parts| known(parts, name));
-    Artifacts { dir: part("dir"), contract: part("contract"), verification: part("verification") }
+    let parts = facts.read(fact::ARTIFACTS);
+    Artifacts {
+        dir: parts.and_then(|parts| parts.known(fact::DIR)),
+        contract: parts.and_then(|parts| parts.known(fact::CONTRACT)),
+        verification: parts.and_then(|parts| parts.known(fact::VERIFICATION)),
+    }
 }
 
 #[cfg(test)]

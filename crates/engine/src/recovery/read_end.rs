@@ -6,11 +6,10 @@
 
 use callboard_agents::Program;
 use callboard_delivery::Verification;
-use callboard_kernel::{EvidenceRef, Facts, StateReason, Transition, Value};
+use callboard_kernel::fact::{self, Fact, Number};
+use callboard_kernel::{EvidenceRef, Facts, StateReason, Transition};
 use callboard_lifecycle::ReasonCode;
 use callboard_lifecycle::session::{SessionState, SessionTrigger};
-
-use crate::judging::recorded::{known, map, text, whole};
 
 /// Is what a run promised kept?
 #[derive(Clone, Copy, Debug)]
@@ -35,9 +34,9 @@ pub(crate) struct ReadExit<'a> {
 impl<'a> ReadExit<'a> {
     /// The exit that was read, if one was.
     pub(crate) fn of(facts: &'a Facts) -> Option<Self> {
-        let exited = map(facts, "exited")?;
-        let code = whole(exited, "code").and_then(|code| u8::try_from(code).ok());
-        let signal = whole(exited, "signal");
+        let exited = facts.read(fact::EXITED)?;
+        let code = exited.read(fact::CODE).and_then(|code| u8::try_from(code).ok());
+        let signal = exited.read(fact::SIGNAL);
         (code.is_some() || signal.is_some()).then_some(Self { facts, exited, code, signal })
     }
 
@@ -47,23 +46,20 @@ impl<'a> ReadExit<'a> {
             (Some(code), _) => format!("exit code {code}"),
             (None, signal) => format!("signal {}", signal.unwrap_or_default()),
         };
-        let at = text(self.exited, "at").map_or_else(String::new, |at| format!(" at {at}"));
+        let at = self.exited.read(fact::AT).map_or_else(String::new, |at| format!(" at {at}"));
         format!("{how}, read by its supervisor{at}, which died before it wrote the end")
     }
 
     /// What was read, as facts.
     pub(crate) fn data(&self) -> Facts {
-        let code = self.code.map_or(Value::Null, |code| Value::Int(code.into()));
-        let elapsed = known(self.exited, "elapsed_s").cloned().unwrap_or(Value::Null);
-        Facts::none()
-            .with("exit_code", code)
-            .with("signal", self.signal.map_or(Value::Null, Value::Int))
-            .with("elapsed_s", elapsed)
+        let mut data = Facts::none().and(fact::EXIT_CODE, self.code).and(fact::SIGNAL, self.signal);
+        data.copy(fact::ELAPSED_S, self.exited, fact::ELAPSED_S);
+        data
     }
 
     /// The end that follows from it; none where the exit alone does not tell.
     pub(crate) fn end(&self, kept: Kept<'_>) -> Option<Transition> {
-        let stop = map(self.facts, "stopping").and_then(|stop| self.stopped(stop));
+        let stop = self.facts.read(fact::STOPPING).and_then(|stop| self.stopped(stop));
         let (to, trigger, mut reasons) = match (stop, self.code, self.signal) {
             (Some(stopped), ..) => stopped,
             (None, Some(0), _) => self.clean(kept)?,
@@ -77,9 +73,9 @@ impl<'a> ReadExit<'a> {
         };
         let first = reasons.first_mut()?;
         first.evidence.insert(0, EvidenceRef::tool_result(self.seen()));
-        let mut data = self.data().with("shell_code", i64::from(self.shell_code(to)));
+        let mut data = self.data().and(fact::SHELL_CODE, i64::from(self.shell_code(to)));
         if to == SessionState::TimedOut {
-            data.set("timeout_s", self.bound()?);
+            data.copy(fact::TIMEOUT_S, self.facts, self.bound()?);
         }
         Some(Transition { to: Some(to.into()), trigger: Some(trigger.into()), reasons, data })
     }
@@ -105,7 +101,7 @@ impl<'a> ReadExit<'a> {
 
     /// What a stop that had begun makes of the exit.
     fn stopped(&self, stop: &Facts) -> Option<End> {
-        let by = text(stop, "by").map_or_else(String::new, |by| format!(" ({by})"));
+        let by = stop.read(fact::BY).map_or_else(String::new, |by| format!(" ({by})"));
         let timed_out = |code, what: &str| {
             self.bound()?;
             let reasons = vec![StateReason::new(code, format!("stopped for its {what}"))];
@@ -115,7 +111,7 @@ impl<'a> ReadExit<'a> {
             let reasons = vec![StateReason::new(code, message)];
             Some((SessionState::Cancelled, SessionTrigger::StopAsked, reasons))
         };
-        match text(stop, "cause")? {
+        match stop.read(fact::CAUSE)? {
             "deadline" => timed_out(const { ReasonCode::of("run.timed_out.deadline") }, "total time limit"),
             "first_output" => {
                 timed_out(const { ReasonCode::of("run.timed_out.first_output") }, "first output limit")
@@ -154,15 +150,15 @@ impl<'a> ReadExit<'a> {
     }
 
     /// The bound of the timer that stopped it.
-    fn bound(&self) -> Option<Value> {
-        known(self.exited, "elapsed_s")?;
-        let name = match map(self.facts, "stopping").and_then(|stop| text(stop, "cause"))? {
-            "deadline" => "timeout_s",
-            "first_output" => "first_output_s",
-            "silence" => "idle_timeout_s",
+    fn bound(&self) -> Option<Fact<Number>> {
+        self.exited.known(fact::ELAPSED_S)?;
+        let name = match self.facts.read(fact::STOPPING).and_then(|stop| stop.read(fact::CAUSE))? {
+            "deadline" => fact::TIMEOUT_S,
+            "first_output" => fact::FIRST_OUTPUT_S,
+            "silence" => fact::IDLE_TIMEOUT_S,
             _ => return None,
         };
-        known(self.facts, name).cloned()
+        self.facts.known(name).map(|_| name)
     }
 
     /// What a shell is told.
@@ -191,11 +187,13 @@ fn failed(code: ReasonCode, message: String) -> End {
 
 /// Does the program of a run report its own end? One that is not known any more may have.
 fn reports_end(facts: &Facts) -> bool {
-    text(facts, "adapter").is_some_and(|name| name.parse::<Program>().map_or(true, Program::reports_end))
+    facts.read(fact::ADAPTER).is_some_and(|name| name.parse::<Program>().map_or(true, Program::reports_end))
 }
 
 #[cfg(test)]
 mod tests {
+    use callboard_kernel::Value;
+
     use super::*;
 
     fn facts(exited: Facts, stopping: Option<&str>, adapter: &str) -> Facts {
@@ -213,7 +211,7 @@ mod tests {
     fn end(facts: &Facts) -> Option<(String, &'static str, Option<i64>)> {
         let end = ReadExit::of(facts)?.end(Kept::Yes)?;
         let code = end.reasons.first()?.code.as_str();
-        Some((end.to?.to_string(), code, whole(&end.data, "shell_code")))
+        Some((end.to?.to_string(), code, end.data.read(fact::SHELL_CODE)))
     }
 
     #[test]

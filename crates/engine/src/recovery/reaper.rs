@@ -12,7 +12,7 @@ use callboard_delivery::{Agreement, Check, CheckProgram, InspectionLimits, Ran, 
 use callboard_kernel::health::{ProcessIdentity, Vantage};
 use callboard_kernel::{
     Actor, Command, EntityId, EvidenceRef, Facts, Moment, Order, RefusalCode, StateReason, SupervisorSeen,
-    Transition, Value,
+    Transition, fact,
 };
 use callboard_ledger::{AppendError, Fault, Ledger, ReadError, Request, Slice, Stored};
 use callboard_lifecycle::session::{SessionState, SessionTrigger};
@@ -22,7 +22,7 @@ use serde::Serialize;
 
 use crate::host::owner::stranger;
 use crate::host::process_table::identity;
-use crate::judging::recorded::{command, keeper, map, moment, text, whole};
+use crate::judging::recorded::{command, keeper};
 use crate::judging::view::{View, evaluate};
 use crate::judging::viewpoint::{ProcessTable, Viewpoint, is_seen_alive};
 use crate::mutant;
@@ -220,13 +220,13 @@ impl Reaper<'_> {
             }
             Health::Disconnected => {
                 let until =
-                    moment(facts, "lease_until").map_or_else(String::new, |until| format!(" at {until}"));
+                    facts.read(fact::LEASE_UNTIL).map_or_else(String::new, |until| format!(" at {until}"));
                 Finding {
                     code: const { ReasonCode::of("system.health.lease_expired") },
                     message: "its host let the lease run out".to_owned(),
                     shown: format!(
                         "the lease of {} ran out{until}",
-                        text(facts, "host").unwrap_or("its host")
+                        facts.read(fact::HOST).unwrap_or("its host")
                     ),
                     is_here: false,
                     is_restarted: false,
@@ -357,10 +357,10 @@ impl Reaper<'_> {
         }
         // Where nobody looked, nobody knows how many are left.
         if let Some(left) = left {
-            transition.data.set("leftovers", i64::from(left));
+            transition.data.record(fact::LEFTOVERS, i64::from(left));
         }
         if left.is_some_and(|left| left > 0) {
-            transition.data.set("survivors", survivors(stored));
+            transition.data.record(fact::SURVIVORS, survivors(stored));
         }
         transition.data.merge(&promised.facts());
         let mut command = Command::new(view.id, Order::Transition(transition));
@@ -429,14 +429,14 @@ fn remains(stored: &Stored, finding: &Finding, ended: Option<(u32, u32)>) -> Vec
     if left > 0 {
         told.push(format!("{left} of its processes could not be ended"));
     }
-    let held = map(&stored.entity.facts, "containment").and_then(|held| text(held, "rung"));
+    let held = stored.entity.facts.read(fact::CONTAINMENT).and_then(|held| held.read(fact::RUNG));
     // A process that leaves its session and clears its environment is nobody's any more once its supervisor is dead.
     if finding.is_here && held == Some("tree") {
         told.push(
             "it had no control group, so processes that left its process tree cannot be ruled out".to_owned(),
         );
     }
-    if finding.is_here && held == Some("cgroup") && whole(&stored.entity.facts, "uid") == Some(0) {
+    if finding.is_here && held == Some("cgroup") && stored.entity.facts.read(fact::UID) == Some(0) {
         told.push(
             "it ran as root, which can leave a control group, so processes that did and left its process tree cannot \
              be ruled out"
@@ -448,15 +448,15 @@ fn remains(stored: &Stored, finding: &Finding, ended: Option<(u32, u32)>) -> Vec
 
 /// What the run promised, if it promised anything.
 fn agreement(stored: &Stored) -> Option<Agreement> {
-    let facts = map(&stored.entity.facts, "artifacts")?;
+    let facts = stored.entity.facts.read(fact::ARTIFACTS)?;
     Agreement::restore(facts).ok().filter(|agreement| !agreement.contract.is_empty())
 }
 
 /// Those who could not be ended, as they are recorded.
-fn survivors(stored: &Stored) -> Value {
+fn survivors(stored: &Stored) -> Vec<Facts> {
     let id = stored.entity.state.id.to_string();
     let found = [checks_of(&id), id].into_iter().flat_map(|marker| process::find_marked(&marker));
-    Value::List(found.take(SURVIVORS_MAX).map(|one| Value::Map(process_facts(&one))).collect())
+    found.take(SURVIVORS_MAX).map(|one| process_facts(&one)).collect()
 }
 
 /// What shows that a run is dead.

@@ -3,14 +3,11 @@
 //! Invariant: no run is called dead because of an old copy of the log. Deliberately absent: copies that were made by other means
 //! than `store restore`; nothing tells them from the store itself.
 
-use callboard_kernel::{Actor, Command, Facts, Moment, Observe, Order};
+use callboard_kernel::{Actor, Command, Facts, Moment, Observe, Order, fact};
 use callboard_ledger::{GROUP_MAX, Group, GroupError, Ledger, ReadError, Request};
 use callboard_lifecycle::ActorClass;
 
 use crate::recovery::live_runs::live_runs;
-
-/// The fact that a run was alive in a backup.
-pub(crate) const RESTORED_AT: &str = "restored_at";
 
 /// Why the runs of a restored store were not marked.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +24,7 @@ pub enum MarkError {
 pub fn mark_as_restored(ledger: &Ledger, now: Moment) -> Result<u64, MarkError> {
     let mut requests = Vec::new();
     for stored in live_runs(ledger) {
-        let data = Facts::none().with(RESTORED_AT, now.to_string());
+        let data = Facts::none().and(fact::RESTORED_AT, now);
         let order = Order::Observe(Observe { reasons: Vec::new(), data });
         let command = Command::new(stored?.entity.state.id, order);
         let actor = Actor::new(ActorClass::System, "restore");

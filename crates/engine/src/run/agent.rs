@@ -4,11 +4,19 @@
 //! did not say is null. Deliberately absent: whether a condition is bad, which the judge of runs decides.
 
 use callboard_agents::{KnownBy, LimitStatus, OpenTool, Program, Summary, WaitingFor};
-use callboard_kernel::{Facts, Moment, Value};
+use callboard_kernel::fact::{self, Fact, Records};
+use callboard_kernel::{Facts, Moment};
 
 /// The facts that change how a run is judged, so that they are written soon.
-pub(crate) const JUDGED_BY: [&str; 7] =
-    ["waits_for", "limited_until", "errors_in_row", "retrying", "looping", "open_tool", "denied"];
+pub(crate) const JUDGED_BY: [&str; 7] = [
+    fact::WAITS_FOR.name(),
+    fact::LIMITED_UNTIL.name(),
+    fact::ERRORS_IN_ROW.name(),
+    fact::RETRYING.name(),
+    fact::LOOPING.name(),
+    fact::OPEN_TOOL.name(),
+    fact::DENIED.name(),
+];
 
 /// Since when the conditions hold that an agent is in.
 #[derive(Debug, Default)]
@@ -34,23 +42,20 @@ impl Conditions {
     /// What is known of the agent. `written` is what was recorded before: what was said once is taken back too.
     pub(crate) fn facts(&self, summary: &Summary, written: &Facts) -> Facts {
         let mut facts = Facts::none();
-        let mut known = |name: &'static str, value: Option<Value>| {
-            if value.is_some() || summary.program.reports_end() || written.has(name) {
-                facts.set(name, value.unwrap_or(Value::Null));
-            }
-        };
-        known("waits_for", waits_for(summary).map(Value::Text));
-        known("waits_by", waits_by(summary).map(Value::Text));
-        known("limited_until", limited_until(summary).map(Value::Text));
-        known("retrying", self.retrying(summary).map(Value::Map));
-        known("looping", self.looping(summary).map(Value::Map));
-        known("open_tool", self.open_tool().map(Value::Map));
-        known("denied", denied(summary));
+        let takes_back = summary.program.reports_end();
+        let mut known = Known { facts: &mut facts, written, takes_back };
+        known.tell(fact::WAITS_FOR, waits_for(summary));
+        known.tell(fact::WAITS_BY, waits_by(summary));
+        known.tell(fact::LIMITED_UNTIL, limited_until(summary));
+        known.tell(fact::RETRYING, self.retrying(summary));
+        known.tell(fact::LOOPING, self.looping(summary));
+        known.tell(fact::OPEN_TOOL, self.open_tool());
+        known.tell(fact::DENIED, denied(summary));
         if summary.program.reports_end() {
-            facts.set("errors_in_row", whole(summary.errors_in_row));
+            facts.record(fact::ERRORS_IN_ROW, summary.errors_in_row);
         }
         if summary.program != Program::Plain || summary.launched.is_some() {
-            facts.set("agent", agent(summary));
+            facts.record(fact::AGENT, agent(summary));
         }
         facts
     }
@@ -61,31 +66,43 @@ impl Conditions {
         let short = retrying.status.map_or_else(|| retrying.last_error.clone(), |status| status.to_string());
         Some(
             Facts::none()
-                .with("count", whole(retrying.count))
-                .with("since", since.to_string())
-                .with("last_error", short)
-                .with("error", retrying.last_error.as_str()),
+                .and(fact::COUNT, retrying.count)
+                .and(fact::SINCE, since)
+                .and(fact::LAST_ERROR, short)
+                .and(fact::ERROR, retrying.last_error.as_str()),
         )
     }
 
     fn looping(&self, summary: &Summary) -> Option<Facts> {
         let (steps, since) = (summary.looping_steps?, self.looping?);
-        Some(Facts::none().with("steps", whole(steps)).with("since", since.to_string()))
+        Some(Facts::none().and(fact::STEPS, steps).and(fact::SINCE, since))
     }
 
     fn open_tool(&self) -> Option<Facts> {
         let (tool, since) = self.open_tool.as_ref()?;
-        Some(Facts::none().with("name", tool.name.as_str()).with("since", since.to_string()))
+        Some(Facts::none().and(fact::NAME, tool.name.as_str()).and(fact::SINCE, *since))
     }
 }
 
-fn whole(number: u64) -> Value {
-    Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
+/// Tells what is known, and takes back what was told once.
+struct Known<'a> {
+    facts: &'a mut Facts,
+    written: &'a Facts,
+    /// Whether that nothing is known is told, too, of what was not told before.
+    takes_back: bool,
 }
 
-fn denied(summary: &Summary) -> Option<Value> {
-    let tools = summary.denied.iter().cloned().map(Value::Text).collect::<Vec<_>>();
-    (!tools.is_empty()).then_some(Value::List(tools))
+impl Known<'_> {
+    fn tell<S>(&mut self, fact: Fact<S>, value: Option<impl Records<S>>) {
+        if value.is_some() || self.takes_back || self.written.known(fact).is_some() {
+            self.facts.record(fact, value);
+        }
+    }
+}
+
+fn denied(summary: &Summary) -> Option<Vec<String>> {
+    let tools = summary.denied.to_vec();
+    (!tools.is_empty()).then_some(tools)
 }
 
 fn waits_for(summary: &Summary) -> Option<String> {
@@ -109,56 +126,54 @@ fn waits_by(summary: &Summary) -> Option<String> {
     Some(format!("{} ({status})", known_by.name()))
 }
 
-fn limited_until(summary: &Summary) -> Option<String> {
+fn limited_until(summary: &Summary) -> Option<Moment> {
     let limit = summary.rate_limit.as_ref()?;
     if limit.status != LimitStatus::Rejected {
         return None;
     }
     let until = limit.until_unix_s?.checked_mul(1_000_000)?;
-    Some(Moment::from_micros(until).to_string())
+    Some(Moment::from_micros(until))
 }
 
 /// What the agent said of itself, as it is recorded.
-fn agent(summary: &Summary) -> Value {
-    let count = |number: Option<u64>| number.map_or(Value::Null, whole);
-    let text = |value: &Option<String>| value.clone().map_or(Value::Null, Value::Text);
+fn agent(summary: &Summary) -> Facts {
     let tokens = Facts::none()
-        .with("input", count(summary.tokens.input))
-        .with("output", count(summary.tokens.output))
-        .with("cache_read", count(summary.tokens.cache_read))
-        .with("cache_write", count(summary.tokens.cache_write))
-        .with("total", count(summary.tokens.total));
+        .and(fact::INPUT_TOKENS, summary.tokens.input)
+        .and(fact::OUTPUT_TOKENS, summary.tokens.output)
+        .and(fact::CACHE_READ, summary.tokens.cache_read)
+        .and(fact::CACHE_WRITE, summary.tokens.cache_write)
+        .and(fact::TOTAL_TOKENS, summary.tokens.total);
     let program = summary.launched.filter(|_| summary.program == Program::Plain).unwrap_or(summary.program);
     let mut facts = Facts::none()
-        .with("program", program.name())
-        .with("model", text(&summary.model))
-        .with("model_by", summary.model_by.map_or(Value::Null, |by| Value::Text(by.name().to_owned())));
+        .and(fact::PROGRAM, program.name())
+        .and(fact::MODEL, summary.model.clone())
+        .and(fact::MODEL_BY, summary.model_by.map(|by| by.name()));
     if summary.program == Program::Plain {
         // Its output is not read, so there is nothing to count.
-        return Value::Map(facts);
+        return facts;
     }
     let killed = summary.killed_tools.iter();
-    let killed: Vec<Value> = killed.map(|one| Value::Text(format!("{}: {}", one.tool, one.how))).collect();
+    let killed: Vec<String> = killed.map(|one| format!("{}: {}", one.tool, one.how)).collect();
     if !killed.is_empty() {
-        facts.set("killed_tools", Value::List(killed));
+        facts.record(fact::KILLED_TOOLS, killed);
     }
-    let facts = facts
-        .with("vendor_session", text(&summary.vendor_session))
-        .with("turns", count(summary.turns))
-        .with("tool_calls", whole(summary.tool_calls))
-        .with("tool_errors", whole(summary.tool_errors))
-        .with("retries", whole(summary.retries))
-        .with("tokens", Value::Map(tokens))
-        .with("cost_usd", text(&summary.cost_usd.as_ref().map(ToString::to_string)))
-        .with("events", whole(summary.events))
-        .with("unknown_events", whole(summary.unknown_events))
-        .with("last_message", text(&summary.last_message));
-    Value::Map(facts)
+    facts
+        .and(fact::VENDOR_SESSION, summary.vendor_session.clone())
+        .and(fact::TURNS, summary.turns)
+        .and(fact::TOOL_CALLS, summary.tool_calls)
+        .and(fact::TOOL_ERRORS, summary.tool_errors)
+        .and(fact::RETRIES, summary.retries)
+        .and(fact::TOKENS, tokens)
+        .and(fact::COST_USD, summary.cost_usd.as_ref().map(ToString::to_string))
+        .and(fact::EVENTS, summary.events)
+        .and(fact::UNKNOWN_EVENTS, summary.unknown_events)
+        .and(fact::LAST_MESSAGE, summary.last_message.clone())
 }
 
 #[cfg(test)]
 mod tests {
     use callboard_agents::{Launch, Reader};
+    use callboard_kernel::Value;
 
     use super::*;
 

@@ -5,13 +5,13 @@
 
 use std::time::Duration;
 
-use callboard_kernel::{EntityId, Facts};
+use callboard_kernel::{EntityId, Facts, fact};
 use callboard_ledger::Stored;
 use callboard_supervisor::{Cause, End, How, Sender, StopCause, Timer, process};
 
 use super::watching::Watching;
 use crate::host::process_table::identity;
-use crate::judging::recorded::{keeper, map};
+use crate::judging::recorded::keeper;
 use crate::mutant;
 use crate::stop::{StopFor, wish};
 
@@ -76,7 +76,7 @@ impl Watching<'_, '_> {
             None => {
                 let wish = wish(&stored.entity.facts);
                 let is_new = wish.is_some_and(|(_, _, at)| at.is_none_or(|at| now.since(at) <= window));
-                is_new || map(&stored.entity.facts, "stopping").is_some()
+                is_new || stored.entity.facts.read(fact::STOPPING).is_some()
             }
         };
         let found = around.into_iter().find(|id| self.recorder.stored(*id).as_ref().is_some_and(stops))?;

@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 
 use callboard_agents::Program;
 use callboard_delivery::{Agreement, Contract};
-use callboard_kernel::{EntityId, Facts, Value, one_line};
+use callboard_kernel::{EntityId, Facts, Value, fact, one_line};
 use callboard_supervisor::sandbox::Sandbox;
 use callboard_supervisor::{Audience, Identity, Limits, Privileges, Stdin, Timers};
 
 use super::checking::{Supervised, checks_of};
-use crate::host::owner::{UID, this_uid};
+use crate::host::owner::this_uid;
 use crate::host::project::project_of;
 use crate::redact;
 
@@ -74,50 +74,49 @@ impl RunOrder {
         let words: Vec<String> = self.argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let argv = redact::words(words.iter().map(String::as_str));
         let title = self.title.as_deref().map_or_else(|| title_of(&argv), redact::text);
-        let text = |value: &str| Value::Text(value.to_owned());
         let mut facts = Facts::none()
-            .with("title", one_line(&title))
-            .with("argv", Value::List(argv.iter().map(|word| text(word)).collect()))
-            .with("cwd", self.cwd.to_string_lossy().into_owned())
-            .with("dir", self.dir.to_string_lossy().into_owned())
-            .with("adapter", self.program.name())
-            .with("artifacts", Value::Map(promised(&self.agreement)));
+            .and(fact::TITLE, one_line(&title))
+            .and(fact::ARGV, argv)
+            .and(fact::CWD, self.cwd.to_string_lossy().into_owned())
+            .and(fact::DIR, self.dir.to_string_lossy().into_owned())
+            .and(fact::ADAPTER, self.program.name())
+            .and(fact::ARTIFACTS, promised(&self.agreement));
         facts.merge(&whereabouts(supervisor));
         if !self.labels.is_empty() {
             let mut labels = Facts::none();
             for (name, value) in &self.labels {
                 labels.set(name.clone(), value.as_str());
             }
-            facts.set("labels", Value::Map(labels));
+            facts.record(fact::LABELS, labels);
         }
         let bounds = [
-            ("timeout_s", self.timers.total),
-            ("first_output_s", self.timers.first_output),
-            ("idle_timeout_s", self.timers.silence),
-            ("waiting_timeout_s", self.timers.waiting),
-            ("tool_timeout_s", self.timers.tool),
+            (fact::TIMEOUT_S, self.timers.total),
+            (fact::FIRST_OUTPUT_S, self.timers.first_output),
+            (fact::IDLE_TIMEOUT_S, self.timers.silence),
+            (fact::WAITING_TIMEOUT_S, self.timers.waiting),
+            (fact::TOOL_TIMEOUT_S, self.timers.tool),
         ];
         for (name, bound) in bounds {
             if let Some(bound) = bound {
-                facts.set(name, seconds(bound));
+                facts.record(name, bound);
             }
         }
-        for (name, id) in [("parent", self.parent), ("retry_of", self.retry_of)] {
+        for (name, id) in [(fact::PARENT, self.parent), (fact::RETRY_OF, self.retry_of)] {
             if let Some(id) = id {
-                facts.set(name, id.to_string());
+                facts.record(name, id.to_string());
             }
         }
         if let Some(hash) = &self.recipe_hash {
-            facts.set("recipe_hash", hash.as_str());
+            facts.record(fact::RECIPE_HASH, hash.as_str());
         }
         if let Some((profile, _)) = &self.sandbox {
-            facts.set("sandbox", Value::Map(Facts::none().with("profile", profile.as_str())));
+            facts.record(fact::SANDBOX, Facts::none().and(fact::PROFILE, profile.as_str()));
         }
         if let Some(project) = project_of(&self.cwd) {
-            facts.set("project", project);
+            facts.record(fact::PROJECT, project);
         }
         if let Some(bytes) = self.limits.memory_bytes {
-            facts.set("memory_limit_bytes", i64::try_from(bytes).unwrap_or(i64::MAX));
+            facts.record(fact::MEMORY_LIMIT_BYTES, i64::try_from(bytes).unwrap_or(i64::MAX));
         }
         facts
     }
@@ -131,30 +130,22 @@ pub fn agree(contract: Contract, dir: &Path, id: EntityId) -> Result<Agreement, 
 /// What is promised, as it is recorded. A directory whose name the ledger cannot keep was refused when it was agreed on.
 pub(crate) fn promised(agreement: &Agreement) -> Facts {
     let facts = agreement.snapshot().unwrap_or_default();
-    if agreement.contract.is_empty() { facts.with("contract", Value::Null) } else { facts }
-}
-
-/// Seconds, whole where they are.
-pub(crate) fn seconds(span: std::time::Duration) -> Value {
-    if span.subsec_nanos() == 0 {
-        return Value::Int(i64::try_from(span.as_secs()).unwrap_or(i64::MAX));
-    }
-    Value::Float((span.as_secs_f64() * 1000.0).round() / 1000.0)
+    if agreement.contract.is_empty() { facts.and(fact::CONTRACT, None::<Value>) } else { facts }
 }
 
 /// The supervisor of a run, and where it is, as it is recorded.
 pub(crate) fn whereabouts(supervisor: &Identity) -> Facts {
     let mut facts = Facts::none()
-        .with("host", supervisor.host.as_str())
-        .with("boot", supervisor.boot.as_str())
-        .with(UID, i64::from(this_uid()))
-        .with("supervisor", Value::Map(process(supervisor)));
+        .and(fact::HOST, supervisor.host.as_str())
+        .and(fact::BOOT, supervisor.boot.as_str())
+        .and(fact::UID, i64::from(this_uid()))
+        .and(fact::SUPERVISOR, process(supervisor));
     if let Some(machine) = &supervisor.machine {
-        facts.set("machine", machine.as_str());
+        facts.record(fact::MACHINE, machine.as_str());
     }
-    for (name, namespace) in [("pid_ns", supervisor.pid_ns), ("time_ns", supervisor.time_ns)] {
+    for (name, namespace) in [(fact::PID_NS, supervisor.pid_ns), (fact::TIME_NS, supervisor.time_ns)] {
         if let Some(number) = namespace.and_then(|number| i64::try_from(number).ok()) {
-            facts.set(name, number);
+            facts.record(name, number);
         }
     }
     facts
@@ -163,8 +154,8 @@ pub(crate) fn whereabouts(supervisor: &Identity) -> Facts {
 /// A process as it is recorded.
 pub(crate) fn process(identity: &Identity) -> Facts {
     Facts::none()
-        .with("pid", i64::from(identity.pid))
-        .with("started_ticks", i64::try_from(identity.started_ticks).unwrap_or(i64::MAX))
+        .and(fact::PID, i64::from(identity.pid))
+        .and(fact::STARTED_TICKS, i64::try_from(identity.started_ticks).unwrap_or(i64::MAX))
 }
 
 fn title_of(argv: &[String]) -> String {
@@ -191,11 +182,5 @@ mod tests {
         assert_eq!(title_of(&argv(&["/usr/bin/claude", "-p", "fix the bug"])), "claude -p \"fix the bug\"");
         let long = title_of(&argv(&["echo", &"x".repeat(200)]));
         assert_eq!((long.chars().count(), long.ends_with('…')), (TITLE_CHARS, true));
-    }
-
-    #[test]
-    fn seconds_are_whole_where_they_can_be() {
-        let ms = std::time::Duration::from_millis;
-        assert_eq!((seconds(ms(2000)), seconds(ms(1500))), (Value::Int(2), Value::Float(1.5)));
     }
 }

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use callboard_agents::{Launch, Reader, Summary, verdict};
 use callboard_delivery::{Agreement, InspectionLimits, Stopped, Verification, verify};
 use callboard_kernel::{
-    Create, EntityId, EvidenceRef, Facts, Moment, Order as Ask, StateReason, Transition, Value,
+    Create, EntityId, EvidenceRef, Facts, Moment, Order as Ask, StateReason, Transition, Value, fact,
 };
 use callboard_ledger::Stored;
 use callboard_lifecycle::session::{SessionState, SessionTrigger};
@@ -26,7 +26,7 @@ use callboard_supervisor::{
 use super::checking::{Owner, Supervised, checks_of};
 use super::ending::{Asked, Delivered, Ending, ending};
 use super::last_words::LastWords;
-use super::order::{RunOrder, process as process_facts, promised, seconds};
+use super::order::{RunOrder, process as process_facts, promised};
 use super::recorder::{Desk, RecordError, Recorder, Unrecorded};
 use super::sandbox_report;
 use super::settings;
@@ -73,10 +73,10 @@ pub fn perform(
     let mut data = order.facts(&this);
     data.merge(&recorder.end_key());
     if let Some((_, words)) = added {
-        data.set("added_arguments", Value::List(words.iter().map(|word| Value::from(*word)).collect()));
+        data.record(fact::ADDED_ARGUMENTS, words.to_vec());
     }
     if let Some(outside) = &outside {
-        data.set("shared", Value::Map(outside.facts()));
+        data.record(fact::SHARED, outside.facts());
     }
     let begin = Create { at: SessionState::Pending.into(), reasons: Vec::new(), data };
     let unrecorded = |error| RunError::NotRecorded(Box::new(error));
@@ -149,10 +149,10 @@ fn begun(order: &RunOrder, running: &Running, outside: Option<&Outside>) -> Tran
         .shown_by(EvidenceRef::tool_result(seen));
     reason.evidence.extend(outside.map(|outside| EvidenceRef::tool_result(outside.told())));
     let mut data = process_facts(running.identity());
-    data.set("containment", Value::Map(containment(running.containment())));
+    data.record(fact::CONTAINMENT, containment(running.containment()));
     if let (Some((profile, sandbox)), Some(walls)) = (&order.sandbox, running.walls()) {
         reason.evidence.push(EvidenceRef::tool_result(sandbox_report::told(profile, walls)));
-        data.set("sandbox", Value::Map(sandbox_report::facts(profile, sandbox, walls)));
+        data.record(fact::SANDBOX, sandbox_report::facts(profile, sandbox, walls));
     }
     Transition::to(SessionState::Running, reason).caused_by(SessionTrigger::Spawned).with(data)
 }
@@ -163,13 +163,14 @@ fn containment(held: &Containment) -> Facts {
         Rung::Cgroup { path } => ("cgroup", path.to_string_lossy().into_owned()),
         Rung::Tree { why } => ("tree", why.clone()),
     };
-    let mut facts = Facts::none().with("rung", rung).with("detail", why);
-    for (name, force) in [("memory", &held.memory), ("cpu", &held.cpu), ("processes", &held.processes)] {
+    let mut facts = Facts::none().and(fact::RUNG, rung).and(fact::DETAIL, why);
+    let limits = [(fact::MEMORY, &held.memory), (fact::CPU, &held.cpu), (fact::PROCESSES, &held.processes)];
+    for (limit, force) in limits {
         match force {
             Force::NotAsked => {}
-            Force::Cgroup => facts.set(name, "cgroup"),
-            Force::Rlimit => facts.set(name, "rlimit, for each process"),
-            Force::Missing(why) => facts.set(name, format!("not limited: {why}")),
+            Force::Cgroup => facts.record(limit, "cgroup"),
+            Force::Rlimit => facts.record(limit, "rlimit, for each process"),
+            Force::Missing(why) => facts.record(limit, format!("not limited: {why}")),
         }
     }
     facts
@@ -287,23 +288,22 @@ fn named(end: &End, asked: &Asked, summary: &Summary, checked: &Checked, last_wo
 
 /// What was read of the end, as it is recorded.
 fn of_end(end: &End) -> Facts {
-    let whole = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
     let output = Facts::none()
-        .with("stdout_bytes", whole(end.output.stdout_bytes))
-        .with("stderr_bytes", whole(end.output.stderr_bytes))
-        .with("dropped_bytes", whole(end.output.dropped))
-        .with("lost_bytes", whole(end.output.lost))
-        .with("unread_bytes", whole(end.output.passed.dropped))
-        .with("refused_bytes", whole(end.output.passed.refused))
-        .with("reader_closed", end.output.passed.closed);
+        .and(fact::STDOUT_BYTES, end.output.stdout_bytes)
+        .and(fact::STDERR_BYTES, end.output.stderr_bytes)
+        .and(fact::DROPPED_BYTES, end.output.dropped)
+        .and(fact::LOST_BYTES, end.output.lost)
+        .and(fact::UNREAD_BYTES, end.output.passed.dropped)
+        .and(fact::REFUSED_BYTES, end.output.passed.refused)
+        .and(fact::READER_CLOSED, end.output.passed.closed);
     let usage = Facts::none()
-        .with("user_s", Value::Float(end.usage.user.as_secs_f64()))
-        .with("system_s", Value::Float(end.usage.system.as_secs_f64()))
-        .with("max_rss_bytes", end.usage.max_rss_bytes.map_or(Value::Null, whole));
+        .and(fact::USER_S, end.usage.user.as_secs_f64())
+        .and(fact::SYSTEM_S, end.usage.system.as_secs_f64())
+        .and(fact::MAX_RSS_BYTES, end.usage.max_rss_bytes);
     let (code, signal) = match end.how {
-        How::Exited { code } => (Value::Int(code.into()), Value::Null),
-        How::Signaled { signal, .. } => (Value::Null, Value::Int(signal.into())),
-        How::Unconfirmed => (Value::Null, Value::Null),
+        How::Exited { code } => (Some(code), None),
+        How::Signaled { signal, .. } => (None, Some(signal)),
+        How::Unconfirmed => (None, None),
     };
     let clock = match end.cause {
         Cause::Timer { timer, configured, .. } => {
@@ -314,50 +314,49 @@ fn of_end(end: &End) -> Facts {
                 Timer::Waiting => "waiting",
                 Timer::Tool => "tool",
             };
-            Facts::none().with("timer", name).with("timeout_s", seconds(configured))
+            Facts::none().and(fact::TIMER, name).and(fact::TIMEOUT_S, configured)
         }
         Cause::OfItself | Cause::Stopped(_) => Facts::none(),
     };
     let survivors = end.survivors.iter().map(|one| {
-        let facts = Facts::none()
-            .with("pid", i64::from(one.pid))
-            .with("started_ticks", whole(one.started_ticks))
-            .with("name", one.name.as_str())
-            .with("uid", one.uid.map_or(Value::Null, |uid| Value::Int(uid.into())))
-            .with("refused", one.is_refused);
-        Value::Map(facts)
+        Facts::none()
+            .and(fact::PID, one.pid)
+            .and(fact::STARTED_TICKS, one.started_ticks)
+            .and(fact::NAME, one.name.as_str())
+            .and(fact::UID, one.uid)
+            .and(fact::REFUSED, one.is_refused)
     });
-    let survivors: Vec<Value> = survivors.collect();
-    let clock = if survivors.is_empty() { clock } else { clock.with("survivors", Value::List(survivors)) };
+    let survivors: Vec<Facts> = survivors.collect();
+    let clock = if survivors.is_empty() { clock } else { clock.and(fact::SURVIVORS, survivors) };
     clock
-        .with("exit_code", code)
-        .with("signal", signal)
-        .with("oom", end.oom.map_or(Value::Null, Value::Bool))
-        .with("oom_kills", end.oom_kills.map_or(Value::Null, whole))
-        .with("elapsed_s", seconds(end.elapsed))
-        .with("suspended_s", seconds(end.stood_still))
-        .with("killed", end.killed)
-        .with("leftovers", i64::from(end.left))
-        .with("escaped", i64::from(end.escaped))
-        .with("output", Value::Map(output))
-        .with("usage", Value::Map(usage))
+        .and(fact::EXIT_CODE, code)
+        .and(fact::SIGNAL, signal)
+        .and(fact::OOM, end.oom)
+        .and(fact::OOM_KILLS, end.oom_kills)
+        .and(fact::ELAPSED_S, end.elapsed)
+        .and(fact::SUSPENDED_S, end.stood_still)
+        .and(fact::KILLED, end.killed)
+        .and(fact::LEFTOVERS, i64::from(end.left))
+        .and(fact::ESCAPED, i64::from(end.escaped))
+        .and(fact::OUTPUT, output)
+        .and(fact::USAGE, usage)
 }
 
 /// That nobody knows what was delivered, and why, as it is recorded.
 pub(crate) fn unchecked(because: &str) -> Facts {
     Facts::none()
-        .with("delivery", Delivery::Unknown.name())
-        .with("delivery_detail", format!("Artifacts not checked ({because})"))
+        .and(fact::DELIVERY, Delivery::Unknown.name())
+        .and(fact::DELIVERY_DETAIL, format!("Artifacts not checked ({because})"))
 }
 
 /// The verdict on what was promised, as it is recorded.
 pub(crate) fn delivered(agreement: &Agreement, verified: &Verification) -> Facts {
     let found = verified.facts().map_or(Value::Null, Value::Map);
     let mut facts = Facts::none()
-        .with("delivery", verified.delivery.name())
-        .with("artifacts", Value::Map(promised(agreement).with("verification", found)));
+        .and(fact::DELIVERY, verified.delivery.name())
+        .and(fact::ARTIFACTS, promised(agreement).and(fact::VERIFICATION, found));
     if let Some(detail) = &verified.detail {
-        facts.set("delivery_detail", detail.as_str());
+        facts.record(fact::DELIVERY_DETAIL, detail.as_str());
     }
     facts
 }
@@ -403,7 +402,7 @@ fn conclude(
     recorder: &mut Recorder<'_>,
 ) -> Result<EndedRun, RunError> {
     let Ending { to, trigger, reasons, exit_code } = ending;
-    data.set("shell_code", i64::from(exit_code));
+    data.record(fact::SHELL_CODE, i64::from(exit_code));
     let told = reasons.first().map_or_else(String::new, |reason| reason.message.clone());
     let later = later_end(to, &told, &reasons, &data);
     let end =
@@ -428,14 +427,12 @@ fn conclude(
 
 /// How the command ended, for a run that was ended in the log before.
 fn later_end(to: SessionState, told: &str, reasons: &[StateReason], data: &Facts) -> Facts {
-    let fact = |name: &str| data.get(name).cloned().unwrap_or(Value::Null);
-    let reason = reasons.first().map_or(Value::Null, |reason| Value::from(reason.code.as_str()));
-    let end = Facts::none()
-        .with("state", to.name())
-        .with("reason", reason)
-        .with("message", told)
-        .with("exit_code", fact("exit_code"))
-        .with("signal", fact("signal"))
-        .with("elapsed_s", fact("elapsed_s"));
-    Facts::none().with("later_end", Value::Map(end))
+    let mut end = Facts::none()
+        .and(fact::STATE, to.name())
+        .and(fact::REASON, reasons.first().map(|reason| reason.code.as_str()))
+        .and(fact::MESSAGE, told);
+    end.copy(fact::EXIT_CODE, data, fact::EXIT_CODE);
+    end.copy(fact::SIGNAL, data, fact::SIGNAL);
+    end.copy(fact::ELAPSED_S, data, fact::ELAPSED_S);
+    Facts::none().and(fact::LATER_END, end)
 }

@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use callboard_kernel::{
-    Actor, Command, Context, Decision, EntityId, Facts, Moment, Observe, Order, RefusalCode, decide,
+    Actor, Command, Context, Decision, EntityId, Facts, Moment, Observe, Order, RefusalCode, decide, fact,
 };
 use callboard_ledger::{AppendError, Fault, Ledger, OpenError, Receipt, Record, Request, Stored, Ticket};
 use callboard_lifecycle::ActorClass;
 use callboard_supervisor::Identity;
 
-use super::saved_end::{EndKeeper, KEY_FACT};
+use super::saved_end::EndKeeper;
 use crate::mutant;
 
 /// How long an end is tried to be written while others hold the store, or after a write that failed without saying why.
@@ -134,7 +134,7 @@ impl<'a> Recorder<'a> {
     /// What the first record holds, so that an end that is kept can be known by it.
     pub(crate) fn end_key(&self) -> Facts {
         let key = self.keeper.as_ref().map(EndKeeper::public_key);
-        key.map_or_else(Facts::none, |key| Facts::none().with(KEY_FACT, key))
+        key.map_or_else(Facts::none, |key| Facts::none().and(fact::END_KEY, key))
     }
 
     /// Takes the room for an end that may have to be kept.

@@ -1,6 +1,6 @@
 //! The walls of a sandbox and what they noticed, as it is recorded and told.
 
-use callboard_kernel::{Facts, Moment, Value};
+use callboard_kernel::{Facts, Moment, fact};
 use callboard_supervisor::sandbox::{CallSeen, HostSeen, Network, Outcome, Sandbox, Sightings, Wall, Walls};
 
 /// The walls that stood and those that did not, as they are recorded.
@@ -10,13 +10,13 @@ pub(super) fn facts(profile: &str, sandbox: &Sandbox, walls: &Walls) -> Facts {
         for (wall, text) in walls {
             facts.set(wall.name(), text.as_str());
         }
-        Value::Map(facts)
+        facts
     };
     Facts::none()
-        .with("profile", profile)
-        .with("network", network(&sandbox.network))
-        .with("walls", map(&walls.standing))
-        .with("missing", map(&walls.missing))
+        .and(fact::PROFILE, profile)
+        .and(fact::NETWORK, network(&sandbox.network))
+        .and(fact::WALLS, map(&walls.standing))
+        .and(fact::MISSING, map(&walls.missing))
 }
 
 /// The same in a sentence.
@@ -77,30 +77,28 @@ impl Seen {
         let began =
             *self.began.get_or_insert_with(|| Moment::from_micros(now.as_micros().saturating_sub(micros)));
         let listed = hosts.iter().map(|seen| {
-            let facts = Facts::none()
-                .with("host", seen.host.as_str())
-                .with("port", i64::from(seen.port))
-                .with("outcome", seen.outcome.name())
-                .with("count", whole(seen.count))
-                .with("first_at", began.plus(seen.first).to_string());
-            Value::Map(facts)
+            Facts::none()
+                .and(fact::HOST, seen.host.as_str())
+                .and(fact::PORT, i64::from(seen.port))
+                .and(fact::OUTCOME, seen.outcome.name())
+                .and(fact::COUNT, seen.count)
+                .and(fact::FIRST_AT, began.plus(seen.first))
         });
         let mut facts = Facts::none();
         if !hosts.is_empty() {
-            facts.set("hosts", Value::List(listed.collect()));
+            facts.record(fact::HOSTS, listed.collect::<Vec<_>>());
         }
         if *more_hosts > 0 {
-            facts.set("more_hosts", whole(*more_hosts));
+            facts.record(fact::MORE_HOSTS, *more_hosts);
         }
         if !calls.is_empty() {
             let listed = calls.iter().map(|seen| {
-                let facts = Facts::none()
-                    .with("call", seen.name)
-                    .with("count", whole(seen.count))
-                    .with("first_at", began.plus(seen.first).to_string());
-                Value::Map(facts)
+                Facts::none()
+                    .and(fact::CALL, seen.name)
+                    .and(fact::COUNT, seen.count)
+                    .and(fact::FIRST_AT, began.plus(seen.first))
             });
-            facts.set("refused_calls", Value::List(listed.collect()));
+            facts.record(fact::REFUSED_CALLS, listed.collect::<Vec<_>>());
         }
         self.facts = Some(facts);
         true
@@ -170,8 +168,4 @@ fn host(seen: &HostSeen) -> String {
         Outcome::Inward => " (leads to an address that is not public)",
     };
     format!("{host}:{port}{why}{}", times(*count))
-}
-
-fn whole(number: u64) -> Value {
-    Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
 }

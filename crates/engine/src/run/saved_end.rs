@@ -10,7 +10,7 @@ use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use callboard_kernel::{
-    Actor, Command, EntityId, EvidenceRef, Facts, Moment, Order, StateReason, Transition,
+    Actor, Command, EntityId, EvidenceRef, Facts, Moment, Order, StateReason, Transition, fact,
 };
 use callboard_ledger::{AppendError, Ledger, Request, Stored};
 use callboard_lifecycle::session::{SessionState, SessionTrigger};
@@ -21,10 +21,7 @@ use rustix::fs::FallocateFlags;
 use serde::{Deserialize, Serialize};
 
 use crate::host::owner::this_uid;
-use crate::judging::recorded::text;
 
-/// The fact that holds the public key.
-pub(crate) const KEY_FACT: &str = "end_key";
 /// The file beside the output.
 const FILE: &str = "end";
 /// The room that is taken for it; an end has a few thousand bytes.
@@ -163,10 +160,10 @@ pub(crate) struct SavedEnd {
 /// Looks for the end that the supervisor of a run kept. An error is a file that is not its end.
 pub(crate) fn find(stored: &Stored) -> Result<Option<SavedEnd>, String> {
     let (state, facts) = (&stored.entity.state, &stored.entity.facts);
-    let Some(key) = text(facts, KEY_FACT).filter(|_| state.id.kind() == Kind::Session) else {
+    let Some(key) = facts.read(fact::END_KEY).filter(|_| state.id.kind() == Kind::Session) else {
         return Ok(None);
     };
-    let beside = text(facts, "dir").map(|dir| Path::new(dir).join(FILE));
+    let beside = facts.read(fact::DIR).map(|dir| Path::new(dir).join(FILE));
     let mut problem = Ok(None);
     for path in beside.into_iter().chain([elsewhere(state.id)]) {
         let Some(bytes) = read(&path) else { continue };

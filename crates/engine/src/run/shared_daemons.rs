@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use callboard_agents::{SharedDaemon, SharedServer, shared_daemon, shared_server};
-use callboard_kernel::{Facts, Value};
+use callboard_kernel::{Facts, fact};
 use callboard_supervisor::process;
 
 use crate::redact;
@@ -56,8 +56,7 @@ impl Outside {
 
     /// As it is recorded.
     pub(super) fn facts(&self) -> Facts {
-        let pid = self.pid.map_or(Value::Null, |pid| Value::Int(pid.into()));
-        Facts::none().with("server", self.server.as_str()).with("pid", pid)
+        Facts::none().and(fact::SERVER, self.server.as_str()).and(fact::PID, self.pid)
     }
 
     /// In a sentence.

@@ -9,7 +9,7 @@ use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
 use callboard_agents::{Reader, Signal, Summary};
-use callboard_kernel::{EntityId, Facts, Moment, Order, Transition, Value};
+use callboard_kernel::{EntityId, Facts, Moment, Order, Transition, Value, fact};
 use callboard_ledger::Ticket;
 use callboard_supervisor::sandbox::Sightings;
 use callboard_supervisor::{
@@ -21,7 +21,6 @@ use super::agent::{Conditions, JUDGED_BY};
 use super::attribution::stop_word;
 use super::ending::Asked;
 use super::last_words::LastWords;
-use super::order::seconds;
 use super::recorder::Recorder;
 use super::sandbox_report::Seen;
 
@@ -176,11 +175,11 @@ impl<'a, 'b> Watching<'a, 'b> {
             self.recorder.begin_with_end(Order::Transition(begun));
         }
         self.stopped = None;
-        let had_phase = self.written.has("phase");
+        let had_phase = self.written.known(fact::PHASE).is_some();
         (self.exited, self.phase) = (None, None);
         let mut facts = self.known();
         if had_phase {
-            facts.set("phase", Value::Null);
+            facts.forget(fact::PHASE);
         }
         let asked = Asked { by: self.asked_by, signal: self.signalled };
         (self.reader.summary().clone(), facts, asked, self.last_words)
@@ -223,30 +222,29 @@ impl<'a, 'b> Watching<'a, 'b> {
     fn known(&self) -> Facts {
         let summary = self.reader.summary();
         let mut facts = Facts::none();
-        let text = |value: Option<String>| value.map_or(Value::Null, Value::Text);
-        facts.set("last_progress_at", text(self.last_progress.map(|at| at.to_string())));
+        facts.record(fact::LAST_PROGRESS_AT, self.last_progress);
         facts.merge(&self.conditions.facts(summary, &self.written));
         if let Some(status) = &self.status {
-            facts.set("status", status.as_str());
+            facts.record(fact::STATUS, status.as_str());
         }
         // What was said once is taken back too.
-        if self.stopped.is_some() || self.written.has("is_stopped") {
-            facts.set("is_stopped", self.stopped.is_some());
-            facts.set("stopped_since", text(self.stopped.map(|(_, since)| since.to_string())));
-            facts.set("stopped_by", text(self.stopped.map(|(by, _)| stopped_by(by).to_owned())));
+        if self.stopped.is_some() || self.written.known(fact::IS_STOPPED).is_some() {
+            facts.record(fact::IS_STOPPED, self.stopped.is_some());
+            facts.record(fact::STOPPED_SINCE, self.stopped.map(|(_, since)| since));
+            facts.record(fact::STOPPED_BY, self.stopped.map(|(by, _)| stopped_by(by)));
         }
         if let Some(seen) = self.seen.facts() {
-            facts.set("sandbox_seen", Value::Map(seen.clone()));
+            facts.record(fact::SANDBOX_SEEN, seen.clone());
         }
         if let Some(stopping) = &self.stopping {
-            facts.set("stopping", Value::Map(stopping.clone()));
+            facts.record(fact::STOPPING, stopping.clone());
         }
         if let Some(exited) = &self.exited {
-            facts.set("exited", Value::Map(exited.clone()));
+            facts.record(fact::EXITED, exited.clone());
         }
         if let Some((phase, since)) = self.phase {
-            facts.set("phase", phase);
-            facts.set("phase_since", since.to_string());
+            facts.record(fact::PHASE, phase);
+            facts.record(fact::PHASE_SINCE, since);
         }
         facts
     }
@@ -256,7 +254,7 @@ impl<'a, 'b> Watching<'a, 'b> {
         let known = self.known();
         JUDGED_BY
             .iter()
-            .chain(&["status", "is_stopped"])
+            .chain(&[fact::STATUS.name(), fact::IS_STOPPED.name()])
             .any(|name| known.get(name) != self.written.get(name))
     }
 
@@ -264,7 +262,7 @@ impl<'a, 'b> Watching<'a, 'b> {
         let mut known = self.known();
         if self.lease_due.is_some() {
             let until = self.recorder.now().plus(LEASE);
-            known.set("lease_until", until.to_string());
+            known.record(fact::LEASE_UNTIL, until);
         }
         note_beginnings(&mut known, &self.written, self.recorder.now());
         let ticket = self.recorder.observe(known.clone());
@@ -358,10 +356,10 @@ impl Observer for Watching<'_, '_> {
             Cause::Stopped(cause) => Some(cause),
             Cause::Timer { .. } | Cause::OfItself => None,
         };
-        let by = self.stopped_for(cause).map_or(Value::Null, Value::Text);
-        let since = self.recorder.now().to_string();
+        let by = self.stopped_for(cause);
+        let since = self.recorder.now();
         self.stopping =
-            Some(Facts::none().with("cause", stop_word(cause)).with("by", by).with("since", since));
+            Some(Facts::none().and(fact::CAUSE, stop_word(cause)).and(fact::BY, by).and(fact::SINCE, since));
         self.begin();
         drop(self.write());
     }
@@ -375,11 +373,10 @@ impl Observer for Watching<'_, '_> {
     }
 
     fn exited(&mut self, how: How, at: Duration) {
-        let mut exited =
-            Facts::none().with("at", self.recorder.now().to_string()).with("elapsed_s", seconds(at));
+        let mut exited = Facts::none().and(fact::AT, self.recorder.now()).and(fact::ELAPSED_S, at);
         match how {
-            How::Exited { code } => exited.set("code", i64::from(code)),
-            How::Signaled { signal, .. } => exited.set("signal", i64::from(signal)),
+            How::Exited { code } => exited.record(fact::CODE, i64::from(code)),
+            How::Signaled { signal, .. } => exited.record(fact::SIGNAL, i64::from(signal)),
             How::Unconfirmed => return,
         }
         self.exited = Some(exited);
@@ -459,8 +456,11 @@ fn wait_for(mut ticket: Ticket, within: Duration) {
 
 /// Keeps since when a condition holds that is heard of again and again while it does.
 fn note_beginnings(known: &mut Facts, before: &Facts, now: Moment) {
-    let conditions =
-        [("waits_for", "waits_since"), ("limited_until", "limited_since"), ("errors_in_row", "errors_since")];
+    let conditions = [
+        (fact::WAITS_FOR.name(), fact::WAITS_SINCE),
+        (fact::LIMITED_UNTIL.name(), fact::LIMITED_SINCE),
+        (fact::ERRORS_IN_ROW.name(), fact::ERRORS_SINCE),
+    ];
     for (what, since) in conditions {
         let goes_on = match (known.get(what), before.get(what)) {
             (None | Some(Value::Null | Value::Int(0)), _) => continue,
@@ -468,8 +468,11 @@ fn note_beginnings(known: &mut Facts, before: &Facts, now: Moment) {
             (Some(Value::Int(_)), Some(Value::Int(count))) => *count > 0,
             (now, before) => now == before,
         };
-        let began = before.get(since).filter(|_| goes_on).cloned();
-        known.set(since, began.unwrap_or_else(|| Value::Text(now.to_string())));
+        if goes_on && before.value(since).is_some() {
+            known.copy(since, before, since);
+        } else {
+            known.record(since, now);
+        }
     }
 }
 
@@ -500,7 +503,7 @@ mod tests {
             let mut known = Facts::none().with("waits_for", waits_for).with("errors_in_row", errors);
             note_beginnings(&mut known, &written, at(second));
             written = known.clone();
-            ["waits_since", "errors_since"].map(|name| crate::judging::recorded::moment(&known, name))
+            [fact::WAITS_SINCE, fact::ERRORS_SINCE].map(|since| known.read(since))
         };
         assert_eq!(since(1, None, 0), [None, None]);
         assert_eq!(since(2, Some("a"), 1), [Some(at(2)), Some(at(2))]);

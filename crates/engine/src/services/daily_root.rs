@@ -6,17 +6,14 @@
 
 use std::time::Duration;
 
-use callboard_kernel::{Actor, Command, Create, EntityId, Facts, Moment, Observe, Order, RefusalCode, Value};
+use callboard_kernel::{Actor, Command, Create, EntityId, Facts, Moment, Observe, Order, RefusalCode, fact};
 use callboard_ledger::{AppendError, Request, Stored};
 use callboard_lifecycle::ActorClass;
 use callboard_lifecycle::claim::ClaimStatus;
 use callboard_notify::{ROOT, body};
 
 use super::notifier::{Notifier, TellError, Told};
-use crate::judging::recorded::{map, moment, text};
 
-/// The fact that keeps what became of the last root.
-const MARK: &str = "root_sent";
 /// What the claim is called on which it is recorded.
 const TITLE: &str = "roots of this store that were sent";
 /// How often a root is sent.
@@ -50,8 +47,8 @@ impl Notifier<'_> {
         let sent = callboard_notify::send(webhook, &id, body(ROOT, &id, None, now, &root)?, now);
         let seq = i64::try_from(root.seq).unwrap_or(i64::MAX);
         let told = match &sent {
-            Ok(()) => mark("sent", now).with("seq", seq),
-            Err(problem) => mark("failed", now).with("seq", seq).with("problem", problem.as_str()),
+            Ok(()) => mark("sent", now).and(fact::SEQ, seq),
+            Err(problem) => mark("failed", now).and(fact::SEQ, seq).and(fact::PROBLEM, problem.as_str()),
         };
         if let Some(stored) = self.ledger.entity(on)? {
             self.record(&stored, told, self.clock.now())?;
@@ -61,7 +58,7 @@ impl Notifier<'_> {
 
     /// Makes the claim; nothing if somebody else was faster.
     fn begin(&self, on: EntityId, now: Moment) -> Result<Option<Stored>, TellError> {
-        let data = Facts::none().with("title", TITLE);
+        let data = Facts::none().and(fact::TITLE, TITLE);
         let create = Create { at: ClaimStatus::Observed.into(), reasons: Vec::new(), data };
         match self.send(Command::new(on, Order::Create(create)), now)? {
             true => Ok(self.ledger.entity(on)?),
@@ -71,7 +68,7 @@ impl Notifier<'_> {
 
     /// Records at the version that was read; `false` if somebody was faster.
     fn record(&self, stored: &Stored, mark: Facts, now: Moment) -> Result<bool, TellError> {
-        let data = Facts::none().with(MARK, Value::Map(mark));
+        let data = Facts::none().and(fact::ROOT_SENT, mark);
         let mut command =
             Command::new(stored.entity.state.id, Order::Observe(Observe { reasons: Vec::new(), data }));
         command.if_version = Some(stored.entity.state.version);
@@ -94,14 +91,14 @@ impl Notifier<'_> {
 }
 
 fn mark(state: &str, at: Moment) -> Facts {
-    Facts::none().with("state", state).with("at", at.to_string())
+    Facts::none().and(fact::STATE, state).and(fact::AT, at)
 }
 
 /// Is it time for the next one? A clock that was set back must not hold it up for ever.
 fn is_due(facts: &Facts, now: Moment) -> bool {
-    let Some(mark) = map(facts, MARK) else { return true };
-    let age = moment(mark, "at").map_or(Duration::MAX, |at| now.since(at).max(at.since(now)));
-    age >= match text(mark, "state") {
+    let Some(mark) = facts.read(fact::ROOT_SENT) else { return true };
+    let age = mark.read(fact::AT).map_or(Duration::MAX, |at| now.since(at).max(at.since(now)));
+    age >= match mark.read(fact::STATE) {
         Some("sent") => DAY,
         Some("sending") => ABANDONED,
         Some(_) | None => PAUSE,
@@ -115,9 +112,8 @@ mod tests {
     #[test]
     fn a_root_is_due_once_a_day_and_an_hour_after_a_failure() {
         let at = |second: i64| Moment::from_micros(second * 1_000_000);
-        let due = |state: &str, second| {
-            is_due(&Facts::none().with(MARK, Value::Map(mark(state, at(0)))), at(second))
-        };
+        let due =
+            |state: &str, second| is_due(&Facts::none().and(fact::ROOT_SENT, mark(state, at(0))), at(second));
         assert!(is_due(&Facts::none(), at(0)));
         assert!(!due("sent", 86_399) && due("sent", 86_400));
         assert!(!due("failed", 3_599) && due("failed", 3_600));

@@ -6,14 +6,12 @@
 
 use std::time::Duration;
 
-use callboard_kernel::{Facts, Moment, Value};
+use callboard_kernel::fact::{self, Text};
+use callboard_kernel::{Fact, Facts, Moment};
 
 use crate::judging::attention::condition;
-use crate::judging::recorded::{count, map, moment, text};
 use crate::judging::view::View;
 
-/// The fact that keeps it.
-pub(super) const MARK: &str = "notified";
 /// How often one condition is tried to be told.
 pub(super) const TRIES_MAX: u32 = 5;
 /// How long after a failure it is tried again; twice as long after each further one.
@@ -40,8 +38,8 @@ impl ChannelState {
         }
     }
 
-    fn of(mark: &Facts, name: &str) -> Self {
-        match text(mark, name) {
+    fn of(mark: &Facts, way: Fact<Text>) -> Self {
+        match mark.read(way) {
             Some("sent") => Self::Sent,
             Some("failed") => Self::Failed,
             Some(_) | None => Self::Open,
@@ -70,15 +68,15 @@ pub(super) enum Due {
 impl NotificationMark {
     /// Is the present condition of a view to be told?
     pub(super) fn due(view: &View<'_>, now: Moment) -> Due {
-        let Some(mark) = map(view.recorded_facts(), MARK) else { return Due::Yes(Self::default()) };
-        let is_same =
-            text(mark, "condition") == Some(condition(view)) && moment(mark, "since") == view.cause_since();
+        let Some(mark) = view.recorded_facts().read(fact::NOTIFIED) else { return Due::Yes(Self::default()) };
+        let is_same = mark.read(fact::CONDITION) == Some(condition(view))
+            && mark.read(fact::SINCE) == view.cause_since();
         if !is_same {
             return Due::Yes(Self::default());
         }
-        let tries = count(mark, "tries").unwrap_or(0);
-        let age = moment(mark, "at").map_or(Duration::MAX, |at| now.since(at));
-        let wait = match text(mark, "state") {
+        let tries = mark.read(fact::TRIES).unwrap_or(0);
+        let age = mark.read(fact::AT).map_or(Duration::MAX, |at| now.since(at));
+        let wait = match mark.read(fact::STATE) {
             Some("sent") => return Due::No,
             Some("sending") => ABANDONED,
             Some(_) | None => PAUSE * 2_u32.saturating_pow(tries.saturating_sub(1).min(TRIES_MAX)),
@@ -86,38 +84,38 @@ impl NotificationMark {
         if tries >= TRIES_MAX || age < wait {
             return Due::No;
         }
-        let (desktop, webhook) = (ChannelState::of(mark, "desktop"), ChannelState::of(mark, "webhook"));
+        let (desktop, webhook) =
+            (ChannelState::of(mark, fact::DESKTOP), ChannelState::of(mark, fact::WEBHOOK));
         Due::Yes(Self { tries, desktop, webhook, problem: None })
     }
 
     /// Is it the claim that this one wrote?
     pub(super) fn is_held(facts: &Facts, by: &str, at: Moment) -> bool {
-        map(facts, MARK).is_some_and(|mark| {
-            text(mark, "by") == Some(by)
-                && moment(mark, "at") == Some(at)
-                && text(mark, "state") == Some("sending")
+        facts.read(fact::NOTIFIED).is_some_and(|mark| {
+            mark.read(fact::BY) == Some(by)
+                && mark.read(fact::AT) == Some(at)
+                && mark.read(fact::STATE) == Some("sending")
         })
     }
 
     /// As it is recorded.
     pub(super) fn facts(&self, view: &View<'_>, state: &str, by: &str, at: Moment) -> Facts {
-        let since = view.cause_since().map_or(Value::Null, |since| Value::Text(since.to_string()));
         let mut mark = Facts::none()
-            .with("condition", condition(view))
-            .with("since", since)
-            .with("state", state)
-            .with("at", at.to_string())
-            .with("by", by)
-            .with("tries", i64::from(self.tries));
-        for (name, way) in [("desktop", self.desktop), ("webhook", self.webhook)] {
+            .and(fact::CONDITION, condition(view))
+            .and(fact::SINCE, view.cause_since())
+            .and(fact::STATE, state)
+            .and(fact::AT, at)
+            .and(fact::BY, by)
+            .and(fact::TRIES, i64::from(self.tries));
+        for (name, way) in [(fact::DESKTOP, self.desktop), (fact::WEBHOOK, self.webhook)] {
             if way != ChannelState::Open {
-                mark.set(name, way.name());
+                mark.record(name, way.name());
             }
         }
         if let Some(problem) = &self.problem {
-            mark.set("problem", problem.as_str());
+            mark.record(fact::PROBLEM, problem.as_str());
         }
-        Facts::none().with(MARK, Value::Map(mark))
+        Facts::none().and(fact::NOTIFIED, mark)
     }
 }
 

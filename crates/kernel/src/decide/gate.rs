@@ -6,6 +6,7 @@ use crate::command::{Command, Order};
 use crate::context::{Context, Limits};
 use crate::entity::Entity;
 use crate::event::{Channel, Event, EventType};
+use crate::fact;
 use crate::facts::{Facts, Value};
 use crate::reason::StateReason;
 use crate::refusal::{Refusal, RefusalCode};
@@ -82,12 +83,12 @@ fn repeat(draft: &Draft<'_>, command: &Command, earlier: &Event) -> Result<Decis
 
 /// What is too large in the title and the labels, which every list shows and every search reads.
 fn too_large(data: &Facts, limits: &Limits) -> Option<String> {
-    if let Some(Value::Text(title)) = data.get("title")
+    if let Some(title) = data.read(fact::TITLE)
         && title.len() > limits.title_bytes_max
     {
         return Some(format!("its title has {} bytes, more than {}", title.len(), limits.title_bytes_max));
     }
-    let Some(Value::Map(labels)) = data.get("labels") else { return None };
+    let Some(labels) = data.read(fact::LABELS) else { return None };
     let count = labels.iter().len();
     if count > limits.labels_max {
         return Some(format!("it has {count} labels, more than {}", limits.labels_max));

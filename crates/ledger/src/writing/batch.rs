@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use callboard_kernel::{
-    Axes, Context, Decision, Entity, EntityId, Event, EventType, Moment, Refusal, RefusalCode, Value, decide,
+    Axes, Context, Decision, Entity, EntityId, Event, EventType, Moment, Refusal, RefusalCode, decide, fact,
 };
 use callboard_lifecycle::{Delivery, Health, Kind, PolicyVersion, ReasonCode, Severity, Words};
 
@@ -315,7 +315,9 @@ const STAYS: [ReasonCode; 3] = [
 pub fn is_unwitnessed_end(entity: &Entity) -> bool {
     entity.ended_at.is_some()
         && entity.state.id.kind() == Kind::Session
-        && !["shell_code", "leftovers", "later_end"].iter().any(|name| entity.facts.has(name))
+        && ![fact::SHELL_CODE.name(), fact::LEFTOVERS.name(), fact::LATER_END.name()]
+            .iter()
+            .any(|name| entity.facts.has(name))
 }
 
 impl Stored {
@@ -332,7 +334,7 @@ impl Stored {
 
     /// How urgent it is by what is stored; other health is judged when somebody looks.
     pub(crate) fn rank(&self) -> Severity {
-        let delivery = self.text("delivery").and_then(|word| Delivery::parse(word).ok());
+        let delivery = self.entity.facts.read(fact::DELIVERY).and_then(|word| Delivery::parse(word).ok());
         let stays = self.entity.reasons.iter().any(|reason| STAYS.contains(&reason.code));
         let health = (stays || self.may_outlive_its_end()).then_some(Health::Degraded);
         let axes = Axes { lifecycle: self.entity.state.lifecycle, outcome: None, health, delivery };
@@ -351,12 +353,14 @@ impl Stored {
     /// ask this; its stored rank has to stay what folding the log gives.
     fn may_outlive_its_end(&self) -> bool {
         is_unwitnessed_end(&self.entity)
-            && ["pid", "started_ticks", "uid"].iter().all(|name| self.entity.facts.has(name))
+            && [fact::PID.name(), fact::STARTED_TICKS.name(), fact::UID.name()]
+                .iter()
+                .all(|name| self.entity.facts.has(name))
     }
 
     /// The id of what started it.
     pub(crate) fn parent(&self) -> Option<&str> {
-        self.text("parent")
+        self.entity.facts.read(fact::PARENT)
     }
 
     /// The facts as the view keeps them; none is an empty text.
@@ -366,12 +370,5 @@ impl Stored {
         }
         serde_json::to_string(&self.entity.facts)
             .unwrap_or_else(|error| unreachable!("BUG: facts are always JSON: {error}"))
-    }
-
-    fn text(&self, fact: &str) -> Option<&str> {
-        match self.entity.facts.get(fact) {
-            Some(Value::Text(text)) => Some(text),
-            Some(_) | None => None,
-        }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use callboard_engine::{ProcessReading, TriageInput, TriageVerdict, Viewpoint};
 use callboard_kernel::health::{Liveness, ProcessIdentity};
-use callboard_kernel::{EntityId, Value};
+use callboard_kernel::{EntityId, Value, fact};
 use callboard_ledger::Stored;
 use callboard_lifecycle::{Kind, Lifecycle};
 
@@ -114,8 +114,8 @@ impl Entry {
 impl Traits {
     pub(crate) fn of(stored: &Stored) -> Self {
         let facts = &stored.entity.facts;
-        let text = |name: &str| text(facts.get(name));
-        let labels = match facts.get("labels") {
+        let text = |name| text(facts.value(name));
+        let labels = match facts.value(fact::LABELS) {
             Some(Value::Map(labels)) => labels
                 .iter()
                 .filter_map(|(name, value)| Some((name.into(), self::text(Some(value))?)))
@@ -123,18 +123,18 @@ impl Traits {
             Some(_) | None => Box::default(),
         };
         let texts = Texts {
-            parent: text("parent"),
-            project: text("project"),
-            title: text("title"),
-            status: text("status"),
-            cwd: text("cwd"),
+            parent: text(fact::PARENT),
+            project: text(fact::PROJECT),
+            title: text(fact::TITLE),
+            status: text(fact::STATUS),
+            cwd: text(fact::CWD),
             labels,
         };
         Self {
             id: stored.entity.state.id,
             state: stored.entity.state.lifecycle,
             is_alive: stored.entity.ended_at.is_none(),
-            waits: facts.has("waits_for"),
+            waits: facts.known(fact::WAITS_FOR).is_some(),
             texts: Box::new(texts),
         }
     }

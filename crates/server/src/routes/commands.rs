@@ -12,7 +12,7 @@ use callboard_engine::{
 };
 use callboard_kernel::{
     Actor, Command, EntityId, EvidenceRef, Facts, Observe, Order, RefusalCode, StateReason, SupervisorSeen,
-    Testimony, Transition,
+    Testimony, Transition, fact,
 };
 use callboard_ledger::{AppendError, Page, Record, RecordScope, Request, Stored};
 use callboard_lifecycle::{ActorClass, Kind, Lifecycle, ReasonCode, Trigger, reason};
@@ -375,7 +375,7 @@ pub(super) async fn note(
                 .shown_by(EvidenceRef::human_assertion(body.text.as_str()));
             Observe { reasons: vec![reason], data: Facts::none() }
         }
-        Scope::Agent(_) => Observe { reasons: Vec::new(), data: Facts::none().with("said", body.text) },
+        Scope::Agent(_) => Observe { reasons: Vec::new(), data: Facts::none().and(fact::SAID, body.text) },
     };
     asked.send(&app, Order::Observe(order)).await
 }
@@ -411,12 +411,12 @@ pub(super) async fn heartbeat(
     app.shares.record(&who, bytes.len(), Instant::now())?;
     let asked = Ask::new(&app, &who, "heartbeat", &id, key, &bytes)?;
     let now = app.now();
-    let mut data = Facts::none().with("heartbeat_at", now.to_string());
+    let mut data = Facts::none().and(fact::HEARTBEAT_AT, now);
     if body.progress {
-        data.set("last_progress_at", now.to_string());
+        data.record(fact::LAST_PROGRESS_AT, now);
     }
     if let Some(status) = body.status {
-        data.set("status", status);
+        data.record(fact::STATUS, status);
     }
     asked.send(&app, Order::Observe(Observe { reasons: Vec::new(), data })).await
 }

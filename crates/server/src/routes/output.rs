@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, header};
 use axum::response::Response;
 use callboard_engine::Stream;
 use callboard_engine::output::{Log, Piece, What, Whole};
-use callboard_kernel::{EntityId, Moment, Value};
+use callboard_kernel::{EntityId, Moment, Value, fact};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -119,7 +119,7 @@ const fn name(stream: Stream) -> &'static str {
 /// The kept output of a run; nothing if nothing was kept.
 fn log(app: &App, id: EntityId) -> Result<Option<Log>, Problem> {
     let stored = app.entity(id)?;
-    let dir = match stored.entity.facts.get("dir") {
+    let dir = match stored.entity.facts.value(fact::DIR) {
         Some(Value::Text(dir)) => PathBuf::from(dir),
         Some(_) | None => return Ok(None),
     };

@@ -7,7 +7,7 @@ use axum::Extension;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use callboard_engine::mutant;
-use callboard_kernel::{EntityId, Moment, Value};
+use callboard_kernel::{EntityId, Moment, Value, fact};
 use callboard_ledger::{Page, RecordScope};
 use callboard_lifecycle::Kind;
 use callboard_wire::{RunRequest, Word};
@@ -67,7 +67,7 @@ pub(super) async fn retry(
     let repeats = id_of(&id)?;
     ask(&app, move |app| {
         let stored = app.entity(repeats)?;
-        let has_words = matches!(stored.entity.facts.get("dir"), Some(Value::Text(_)));
+        let has_words = matches!(stored.entity.facts.value(fact::DIR), Some(Value::Text(_)));
         if repeats.kind() != Kind::Session || !has_words {
             let help = "start it anew with POST /api/v1/runs";
             return Err(Problem::conflict(format!("the command of {repeats} was not kept"), help));

@@ -3,7 +3,7 @@
 //! Invariant: it begins where its machine allows. Asking twice with the same key is asking once, because the key then
 //! gives the id. Deliberately absent: starting anything; `run` does that.
 
-use callboard_kernel::{Command, Create, EntityId, Facts, Order, Value};
+use callboard_kernel::{Command, Create, EntityId, Facts, Order, fact};
 use callboard_ledger::Ledger;
 use callboard_lifecycle::{Kind, Lifecycle};
 use clap::Args;
@@ -87,17 +87,17 @@ impl CreateArgs {
     fn data(&self, ledger: &Ledger) -> Result<Facts, Error> {
         let mut data = Facts::none();
         if let Some(title) = &self.title {
-            data.set("title", title.as_str());
+            data.record(fact::TITLE, title.as_str());
         }
         if let Some(parent) = &self.parent {
-            data.set("parent", ids::find(ledger, parent)?.to_string());
+            data.record(fact::PARENT, ids::find(ledger, parent)?.to_string());
         }
         if !self.labels.is_empty() {
             let mut labels = Facts::none();
             for (name, value) in &self.labels {
                 labels.set(name.clone(), value.as_str());
             }
-            data.set("labels", Value::Map(labels));
+            data.record(fact::LABELS, labels);
         }
         Ok(data)
     }

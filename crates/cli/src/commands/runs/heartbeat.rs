@@ -6,7 +6,7 @@
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-use callboard_kernel::{Actor, Command, Facts, Observe, Order};
+use callboard_kernel::{Actor, Command, Facts, Observe, Order, fact};
 use callboard_ledger::{AppendError, Request};
 use callboard_lifecycle::ActorClass;
 use clap::Args;
@@ -53,12 +53,12 @@ impl HeartbeatArgs {
         };
         let id = ids::find(&ledger, &typed)?;
         let now = clock::now();
-        let mut data = Facts::none().with("heartbeat_at", now.to_string());
+        let mut data = Facts::none().and(fact::HEARTBEAT_AT, now);
         if self.progress {
-            data.set("last_progress_at", now.to_string());
+            data.record(fact::LAST_PROGRESS_AT, now);
         }
         if let Some(status) = &self.status {
-            data.set("status", status.as_str());
+            data.record(fact::STATUS, status.as_str());
         }
         let command = Command::new(id, Order::Observe(Observe { reasons: Vec::new(), data }));
         let actor = Actor::new(ActorClass::Agent, own_run().unwrap_or(typed));

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use callboard_engine::{Host, Viewpoint, evaluate};
-use callboard_kernel::{EntityId, Moment, Value};
+use callboard_kernel::{EntityId, Moment, Value, fact};
 use callboard_ledger::Ledger;
 use callboard_supervisor::Stream;
 use callboard_supervisor::output::{Log, Piece, Pieces, What};
@@ -190,7 +190,7 @@ fn say(what: &str) {
 
 fn directory(ledger: &Ledger, id: EntityId) -> Result<PathBuf, Error> {
     let stored = ledger.entity(id).map_err(Error::Ask)?.ok_or_else(|| Error::NoEntity(id.to_string()))?;
-    match stored.entity.facts.get("dir") {
+    match stored.entity.facts.value(fact::DIR) {
         Some(Value::Text(dir)) => Ok(PathBuf::from(dir)),
         _ => Err(Error::NoOutput(id)),
     }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a note is a record like any other and moves nothing. Deliberately absent: changing or removing one.
 
-use callboard_kernel::{Command, EvidenceRef, Facts, Observe, Order, StateReason};
+use callboard_kernel::{Command, EvidenceRef, Facts, Observe, Order, StateReason, fact};
 use callboard_lifecycle::reason;
 use clap::Args;
 
@@ -42,7 +42,7 @@ impl NoteArgs {
         let Ok(code) = reason(REASON) else { unreachable!("BUG: {REASON} is not registered") };
         // What a program says of itself is no person's word: it is kept as what was said, not as a reason.
         let order = match around(&ledger)? {
-            Some(_) => Observe { reasons: vec![], data: Facts::none().with("said", self.text.as_str()) },
+            Some(_) => Observe { reasons: vec![], data: Facts::none().and(fact::SAID, self.text.as_str()) },
             None => {
                 let said = StateReason::new(code, self.text.as_str())
                     .shown_by(EvidenceRef::human_assertion(self.text.as_str()));

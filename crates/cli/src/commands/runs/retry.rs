@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use callboard_engine::{RECIPE, read_plain};
-use callboard_kernel::{EntityId, Value};
+use callboard_kernel::{EntityId, fact};
 use clap::Args;
 
 use crate::error::{Error, Exit};
@@ -47,15 +47,11 @@ pub(crate) fn kept(store: &Store, typed: &str) -> Result<(EntityId, Recipe), Err
     let ledger = store.open_existing()?;
     let id = ids::find(&ledger, typed)?;
     let stored = ledger.entity(id).map_err(Error::Ask)?.ok_or_else(|| Error::NoEntity(id.to_string()))?;
-    let dir = match stored.entity.facts.get("dir") {
-        Some(Value::Text(text)) => PathBuf::from(text),
-        Some(_) | None => return Err(Error::NoRecipe(id)),
-    };
+    let facts = &stored.entity.facts;
+    let dir = facts.read(fact::DIR).map(PathBuf::from).ok_or(Error::NoRecipe(id))?;
     let kept = read_plain(&dir.join(RECIPE), RECIPE_BYTES_MAX).map_err(|_| Error::NoRecipe(id))?;
-    let recorded = match stored.entity.facts.get("recipe_hash") {
-        Some(Value::Text(hash)) => hash.as_str(),
-        Some(_) | None => return Err(Error::ChangedRecipe(id, "no hash of it was recorded")),
-    };
+    let recorded = facts.read(fact::RECIPE_HASH);
+    let recorded = recorded.ok_or(Error::ChangedRecipe(id, "no hash of it was recorded"))?;
     if blake3::hash(&kept).to_hex().as_str() != recorded {
         return Err(Error::ChangedRecipe(id, "somebody changed the file after the run was started"));
     }
