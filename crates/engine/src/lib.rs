@@ -3,6 +3,7 @@
 //! Invariant: a surface asks here and shows what it is told; nothing here decides a state, which is the kernel's, or
 //! keeps one, which is the ledger's.
 
+pub mod board;
 mod host;
 mod judging;
 mod recovery;
@@ -18,10 +19,10 @@ pub use callboard_supervisor::{Stream, mutant, on_path, output};
 
 pub use host::{EnclosingRun, Host, descriptor, project_of, run_around};
 pub use judging::{
-    Action, Artifacts, Attention, AttentionCause, AttentionItem, AttentionSubject, Choice, Exit, Filter,
-    Observed, ProcessReading, ProcessTable, Rest, StateWord, Timeout, Triage, TriageInput, TriageVerdict,
-    View, Viewpoint, attention, evaluate, evaluate_as, exit_code, fingerprint, needs_somebody, outlived,
-    read_again, set_aside, taken_back, triage,
+    Action, Artifacts, Attention, AttentionCause, AttentionItem, AttentionSubject, Choice, Exit, Observed,
+    ProcessReading, ProcessTable, Rest, Timeout, Triage, TriageInput, TriageVerdict, View, Viewpoint,
+    attention, evaluate, evaluate_as, exit_code, fingerprint, needs_somebody, outlived, read_again,
+    set_aside, taken_back, triage,
 };
 pub use recovery::{
     MarkError, RECIPE, ReapAct, ReapError, Reaped, Reaper, Sweep, Swept, YOUNG, discard, mark_as_restored,

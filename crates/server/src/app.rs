@@ -9,6 +9,7 @@ use std::sync::Arc;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use callboard_engine::board::{Board, Fleet, ShownEntity, Trends};
 use callboard_engine::{Clock, Host, Sweep, Swept};
 use callboard_kernel::{EntityId, Moment};
 use callboard_ledger::{Ledger, Stored};
@@ -18,12 +19,10 @@ use tokio::sync::{Semaphore, watch};
 use crate::access::{Doorman, Keyring, Refusals, Shares};
 use crate::deaths::Deaths;
 use crate::feed::Feed;
-use crate::fleet::{Board, Fleet, Shown};
 use crate::problem::Problem;
 use crate::routes::{Calm, Latest};
 use crate::runner::Runner;
 use crate::traces::Traces;
-use crate::trends::Trends;
 
 /// What every handler shares.
 pub(crate) struct App {
@@ -86,7 +85,7 @@ impl App {
     }
 
     /// Those that were picked to be shown.
-    pub(crate) fn unpack(shown: &[Shown]) -> Result<Vec<Stored>, Problem> {
+    pub(crate) fn unpack(shown: &[ShownEntity]) -> Result<Vec<Stored>, Problem> {
         let unread = |error| Problem::internal(format!("what was kept cannot be read: {error}"));
         shown.iter().map(|one| one.unpack().map_err(unread)).collect()
     }

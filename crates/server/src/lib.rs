@@ -10,7 +10,6 @@ mod assets;
 mod connection;
 mod deaths;
 mod feed;
-mod fleet;
 mod memory;
 mod problem;
 mod query;
@@ -19,7 +18,6 @@ mod routes;
 mod runner;
 mod server;
 mod traces;
-mod trends;
 
 pub use access::{IssuedToken, KeyError, Keyring, NewToken, Scope};
 pub use address::{address_in, start_in};

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use callboard_engine::board::{Fleet, Trends};
 use callboard_engine::{Clock, Host, Reaper};
 use callboard_ledger::{Ledger, ReadError};
 use tokio::net::TcpListener;
@@ -24,13 +25,11 @@ use crate::connection::listen::{self, Doors};
 use crate::connection::socket::Socket;
 use crate::deaths::{self, Deaths};
 use crate::feed::{self, FollowError};
-use crate::fleet::Fleet;
 use crate::memory;
 use crate::router::router;
 use crate::routes::{Calm, Latest, look};
 use crate::runner::Runner;
 use crate::traces::{self, TraceSettings, Traces, Untraceable};
-use crate::trends::Trends;
 
 /// Threads that serve connections.
 const WORKERS: usize = 2;
@@ -162,11 +161,12 @@ impl Server {
             let followed = traces::follow(config.ledger.clone(), traces, stopping.clone());
             threads.push(followed.map_err(ServeError::Threads)?);
         }
+        let bell = Arc::clone(&deaths.bell);
         let app = Arc::new(App {
             ledger: config.ledger,
             clock: config.clock,
             host: Host::this(),
-            fleet: Fleet::new(Arc::clone(&deaths.bell)),
+            fleet: Fleet::new(Box::new(move || bell.ring())),
             feed,
             deaths,
             trends: Trends::default(),

@@ -4,7 +4,9 @@
 //! never taken for a wish. Deliberately absent: deciding whether a wish can be met, which the engine does.
 
 mod run;
+mod trends;
 mod word;
 
 pub use run::{ContractSource, RunRequest, SandboxRequest};
+pub use trends::{BucketReport, ReasonCount, StateTime, TrendReport};
 pub use word::Word;

@@ -6,7 +6,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use callboard_engine::{Filter, StateWord, project_of};
+use callboard_engine::board::{Filter, StateCondition};
+use callboard_engine::project_of;
 use callboard_ledger::Ledger;
 use callboard_lifecycle::Kind;
 use clap::Args;
@@ -83,18 +84,20 @@ impl FilterArgs {
         let states = self.states.iter().map(|word| state(word, kind)).collect::<Result<Vec<_>, _>>()?;
         let parent = self.parent.as_deref().map(|typed| ids::find(ledger, typed)).transpose()?;
         Ok(Filter {
+            kind,
             states,
             labels: self.labels.clone(),
             project: self.project.as_deref().map(project).transpose()?,
             parent,
+            text: None,
             older_than: self.older_than,
             newer_than: self.newer_than,
         })
     }
 }
 
-fn state(word: &str, kind: Option<Kind>) -> Result<StateWord, Error> {
-    StateWord::read(word, kind).map_err(|unknown| {
+fn state(word: &str, kind: Option<Kind>) -> Result<StateCondition, Error> {
+    StateCondition::read(word, kind).map_err(|unknown| {
         let of = kind.map_or_else(String::new, |kind| format!(" of a {kind}"));
         let all =
             kind.map_or_else(|| "callboard machines".to_owned(), |kind| format!("callboard machines {kind}"));

@@ -1,10 +1,9 @@
-//! What is recorded, judged at a moment from one viewpoint: views, the attention list, filters.
+//! What is recorded, judged at a moment from one viewpoint: views and the attention list.
 //!
 //! Invariant: health comes from the kernel's judge and severity from its policy, so two surfaces never disagree.
 //! Deliberately absent: writing anything, except an end that a dead supervisor left beside its output.
 
 pub(crate) mod attention;
-mod filter;
 pub(crate) mod judge;
 pub(crate) mod observed;
 mod outlived;
@@ -17,7 +16,6 @@ pub use attention::{
     Action, Attention, AttentionCause, AttentionItem, AttentionSubject, Choice, Triage, attention,
     fingerprint, needs_somebody, set_aside, taken_back, triage,
 };
-pub use filter::{Filter, StateWord};
 pub use observed::{Observed, read_again};
 pub use outlived::outlived;
 pub use triage_input::{TriageInput, TriageVerdict};

@@ -10,7 +10,6 @@ mod reaping;
 mod thread;
 mod watch;
 
-pub(crate) use bell::Bell;
 pub(crate) use reaping::reap_at_once;
 pub(crate) use thread::{Deaths, follow};
 pub use watch::watchable;

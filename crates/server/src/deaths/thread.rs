@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use callboard_engine::board::ChangedVerdict;
 use callboard_engine::{TriageInput, evaluate_as};
 use callboard_kernel::EntityId;
 use callboard_ledger::Stored;
@@ -20,7 +21,6 @@ use callboard_lifecycle::Kind;
 use super::bell::Bell;
 use super::watch::{Ended, Watch};
 use crate::app::Shared;
-use crate::fleet::Changed;
 use crate::problem::Problem;
 
 /// How often everything is judged while somebody listens or descriptors are missing: so that it takes this part of a core,
@@ -149,11 +149,11 @@ impl Follower {
         let mut moved = Vec::new();
         if !self.is_met {
             let (alive, ended) = self.app.board(|board| {
-                let runs = || board.all().iter().filter(|entry| entry.traits.kind() == Kind::Session);
-                let alive = runs().filter(|entry| entry.traits.is_alive);
+                let runs = || board.all().iter().filter(|entry| entry.keys.kind() == Kind::Session);
+                let alive = runs().filter(|entry| entry.keys.is_alive);
                 let ended = runs().filter(|entry| entry.outlives_its_end());
-                let alive = alive.map(|entry| (entry.traits.id, entry.processes())).collect::<Vec<_>>();
-                (alive, ended.map(|entry| entry.traits.id).collect::<Vec<_>>())
+                let alive = alive.map(|entry| (entry.keys.id, entry.processes())).collect::<Vec<_>>();
+                (alive, ended.map(|entry| entry.keys.id).collect::<Vec<_>>())
             })?;
             for (run, processes) in alive {
                 self.ended.extend(self.watch.keep(run, processes));
@@ -193,7 +193,7 @@ impl Follower {
     }
 
     /// Tells whoever listens what changed although nothing was recorded, and the reaper who is dead.
-    fn tell(&self, head: u64, changed: &[Changed]) {
+    fn tell(&self, head: u64, changed: &[ChangedVerdict]) {
         self.app.latest.forget();
         if changed.len() > TOLD_MAX {
             self.app.feed.looks.missed(changed.len() as u64);

@@ -332,8 +332,8 @@ fn mark(
     until: Option<Option<callboard_kernel::Moment>>,
 ) -> Result<Record, Problem> {
     let stored = app.entity(asked.id)?;
-    let glance = app.fleet.glance(&app.host);
-    let seen = Observed::of(&app.ledger, stored, &Viewpoint::present(app.now(), &glance))?;
+    let table = app.fleet.process_table(&app.host);
+    let seen = Observed::of(&app.ledger, stored, &Viewpoint::present(app.now(), &table))?;
     let view = seen.view();
     let data = until.map_or_else(taken_back, |until| set_aside(&view, until));
     let reason = StateReason::new(NOTE, said).shown_by(EvidenceRef::human_assertion(said));

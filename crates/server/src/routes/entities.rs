@@ -3,6 +3,7 @@
 //! Invariant: every view is the engine's, judged when it is asked for. Deliberately absent: anything that changes one.
 
 use axum::extract::{Path, State};
+use callboard_engine::board::{Listed, ListingRequest, list as list_entities};
 use callboard_engine::{Observed, View, Viewpoint, evaluate, evaluate_as};
 use callboard_kernel::{EntityId, Moment};
 use callboard_ledger::{Page, Record, RecordScope, Sequence, Slice};
@@ -10,8 +11,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::PAGE_MAX;
+use super::listing_query::listing_request;
 use crate::app::{Answer, App, Shared, ask, no_entity};
-use crate::fleet::{Listed, Wanted, list as list_entities};
 use crate::problem::Problem;
 use crate::query::Query;
 
@@ -50,11 +51,11 @@ struct EntityPage<'a> {
     responses((status = 200, body = EntityPage<'static>))
 )]
 pub(super) async fn list(State(app): State<Shared>, query: Query) -> Result<Answer, Problem> {
-    let wanted = Wanted::read(&query, PAGE_MAX)?;
+    let wanted = listing_request(&query, PAGE_MAX)?;
     ask(&app, move |app| {
         let (head, (mut listed, rest)) = app.board(|board| (board.head, list_entities(board, &wanted)))?;
-        let glance = app.fleet.glance(&app.host);
-        let sight = Viewpoint::present(app.now(), &glance);
+        let table = app.fleet.process_table(&app.host);
+        let sight = Viewpoint::present(app.now(), &table);
         if let Some(rest) = rest {
             rest.read(&app.ledger, &sight, &wanted.filter, &mut listed)?;
         }
@@ -77,7 +78,7 @@ pub(super) async fn list(State(app): State<Shared>, query: Query) -> Result<Answ
 }
 
 /// How many there are of a kind, or of all, ended or not.
-fn total(app: &App, wanted: &Wanted) -> Result<u64, Problem> {
+fn total(app: &App, wanted: &ListingRequest) -> Result<u64, Problem> {
     let counts = app.fleet.counts(&app.ledger)?;
     let kind = wanted.filter.kind.map(callboard_lifecycle::Words::name);
     let kinds = counts.iter().filter(|(name, _)| kind.is_none_or(|kind| kind == name.as_str()));
@@ -239,8 +240,8 @@ pub(super) async fn children(
         app.entity(id)?;
         let slice = Slice { parent: Some(id), order: Sequence::Oldest, limit: PAGE_MAX, ..Slice::default() };
         let stored = app.ledger.slice(slice)?;
-        let glance = app.fleet.glance(&app.host);
-        let sight = Viewpoint::present(app.now(), &glance);
+        let table = app.fleet.process_table(&app.host);
+        let sight = Viewpoint::present(app.now(), &table);
         let seen = Observed::all(&app.ledger, stored, &sight)?;
         Answer::json(&Children { items: seen.iter().map(Observed::view).collect() })
     })

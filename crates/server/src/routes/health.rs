@@ -88,8 +88,8 @@ fn runs(app: &App) -> Result<(Runs, [(Severity, u64); 2]), Problem> {
                 let its = |(severity, _): &&mut (Severity, u64)| *severity == entry.verdict.severity;
                 needed.iter_mut().filter(its).for_each(|(_, n)| *n += 1);
             }
-            if entry.traits.kind() == Kind::Session && entry.traits.is_alive {
-                runs.count(entry.verdict.health, entry.traits.waits);
+            if entry.keys.kind() == Kind::Session && entry.keys.is_alive {
+                runs.count(entry.verdict.health, entry.keys.waits);
             }
         }
         (runs, needed)

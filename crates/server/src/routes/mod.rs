@@ -11,6 +11,7 @@ mod declared;
 mod entities;
 mod events;
 mod health;
+mod listing_query;
 mod output;
 mod overview;
 mod page;

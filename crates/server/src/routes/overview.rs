@@ -7,18 +7,18 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::extract::State;
+use callboard_engine::board::{Board, BoardEntry, ShownEntity, TrendBucket};
 use callboard_engine::{Attention, Choice, View, evaluate_as, triage};
 use callboard_kernel::Moment;
 use callboard_ledger::{Page, RecordScope};
+use callboard_wire::TrendReport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::PAGE_MAX;
 use crate::app::{Answer, App, Shared, ask};
-use crate::fleet::{Board, Entry, Shown};
 use crate::problem::Problem;
 use crate::query::Query;
-use crate::trends::{Bucket, Report};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -48,9 +48,9 @@ fn document(app: &App, choice: Choice) -> Result<Answer, Problem> {
     let head = app.ledger.head()?;
     app.latest.answer((head, choice.limit, choice.set_aside), || {
         let (head, triage, shown) = app.board(|board| {
-            let urgent: Vec<&Entry> = board.urgent().collect();
-            let triage = triage(urgent.iter().map(|entry| (entry.traits.id, &entry.verdict)), choice);
-            let shown: Vec<Shown> = triage.shown.iter().map(|place| urgent[*place].shown()).collect();
+            let urgent: Vec<&BoardEntry> = board.urgent().collect();
+            let triage = triage(urgent.iter().map(|entry| (entry.keys.id, &entry.verdict)), choice);
+            let shown: Vec<ShownEntity> = triage.shown.iter().map(|place| urgent[*place].shown()).collect();
             (board.head, triage, shown)
         })?;
         let stored = App::unpack(&shown)?;
@@ -176,14 +176,14 @@ pub(super) async fn counts(State(app): State<Shared>, query: Query) -> Result<An
         ("days" = Option<u32>, Query, description = "How far back: 1 to 31, 7 unless given."),
         ("bucket" = Option<String>, Query, description = "hour or day; day unless given."),
     ),
-    responses((status = 200, body = Report))
+    responses((status = 200, body = TrendReport))
 )]
 pub(super) async fn trends(State(app): State<Shared>, query: Query) -> Result<Answer, Problem> {
     query.only(&["days", "bucket"])?;
     let days = query.number("days", 1, 31)?.unwrap_or(7);
     let bucket = match query.one("bucket") {
-        None | Some("day") => Bucket::Day,
-        Some("hour") => Bucket::Hour,
+        None | Some("day") => TrendBucket::Day,
+        Some("hour") => TrendBucket::Hour,
         Some(other) => {
             return Err(Problem::bad_request(format!("unknown bucket {other:?}"), "write hour or day"));
         }

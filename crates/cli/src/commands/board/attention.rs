@@ -5,9 +5,8 @@
 
 use std::time::Duration;
 
-use callboard_engine::{
-    Attention, AttentionItem, Choice, Filter, Observed, View, attention, set_aside, taken_back,
-};
+use callboard_engine::board::Filter;
+use callboard_engine::{Attention, AttentionItem, Choice, Observed, View, attention, set_aside, taken_back};
 use callboard_kernel::{Command, EntityId, EvidenceRef, Facts, Observe, Order, StateReason, one_line};
 use callboard_lifecycle::{Kind, ReasonCode, Shown};
 use clap::{Args, Subcommand};

@@ -5,7 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use callboard_engine::{Filter, Observed, View};
+use callboard_engine::board::Filter;
+use callboard_engine::{Observed, View};
 use callboard_kernel::one_line;
 use callboard_lifecycle::{Kind, Words};
 use clap::Args;

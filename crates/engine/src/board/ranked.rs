@@ -10,13 +10,13 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use callboard_engine::{Viewpoint, read_again};
 use callboard_kernel::EntityId;
 use callboard_ledger::{Ledger, Page, ReadError, RecordScope, Slice, Stored};
 use callboard_lifecycle::{Kind, Severity, Words};
 use uuid::Uuid;
 
-use super::entry::{Entry, Shown};
+use super::entry::{BoardEntry, ShownEntity};
+use crate::{Viewpoint, read_again};
 
 /// Records read at once while catching up.
 pub(super) const PAGE: usize = 2000;
@@ -32,10 +32,10 @@ const MOMENT_EACH: Duration = Duration::from_micros(12);
 const FEW: usize = 50;
 
 /// What is alive and what needs somebody, up to a record.
-pub(crate) struct Board {
+pub struct Board {
     /// Everything up to this record is in it.
-    pub(crate) head: u64,
-    entries: Vec<Entry>,
+    pub head: u64,
+    entries: Vec<BoardEntry>,
     places: HashMap<EntityId, u32>,
     order: Vec<Rank>,
     judged: Instant,
@@ -46,11 +46,13 @@ pub(crate) struct Board {
 }
 
 /// Somebody whose verdict changed although nothing was recorded.
-pub(crate) struct Changed {
-    pub(crate) id: EntityId,
+pub struct ChangedVerdict {
+    /// Whose verdict it is.
+    pub id: EntityId,
     /// It is alive by the log, and its process is gone.
-    pub(crate) is_dead: bool,
-    pub(crate) shown: Shown,
+    pub is_dead: bool,
+    /// The entity, as it is judged by now.
+    pub shown: ShownEntity,
 }
 
 /// Where an entity stands on the board: the most severe first, then the newest.
@@ -173,13 +175,13 @@ impl Board {
     }
 
     /// Whose verdict changed although nothing was recorded, each once, as they are judged by now.
-    pub(super) fn take_changed(&mut self) -> Vec<Changed> {
+    pub(super) fn take_changed(&mut self) -> Vec<ChangedVerdict> {
         let mut ids = std::mem::take(&mut self.changed);
         ids.sort_unstable();
         ids.dedup();
         let entry = |id: EntityId| self.places.get(&id).map(|place| &self.entries[*place as usize]);
         let changed =
-            |id| entry(id).map(|entry| Changed { id, is_dead: entry.is_dead(), shown: entry.shown() });
+            |id| entry(id).map(|entry| ChangedVerdict { id, is_dead: entry.is_dead(), shown: entry.shown() });
         ids.into_iter().filter_map(changed).collect()
     }
 
@@ -196,10 +198,10 @@ impl Board {
             let judged = entry.judge(sight);
             has_moved |= judged.is_moved;
             if judged.is_changed {
-                self.changed.push(entry.traits.id);
+                self.changed.push(entry.keys.id);
             }
             if entry.is_dead() && !was_dead {
-                self.found_dead.push(entry.traits.id);
+                self.found_dead.push(entry.keys.id);
             }
         }
         if has_moved {
@@ -209,15 +211,15 @@ impl Board {
 
     fn put(&mut self, stored: &Stored, sight: &Viewpoint<'_>) -> Result<u32, ReadError> {
         let entry =
-            Entry::of(stored, sight).map_err(|error| ReadError::File(std::io::Error::other(error)))?;
-        let id = entry.traits.id;
+            BoardEntry::of(stored, sight).map_err(|error| ReadError::File(std::io::Error::other(error)))?;
+        let id = entry.keys.id;
         let before = self.places.get(&id).copied();
         let old = before.map(|place| &self.entries[place as usize]);
         // The record does not say either, so whoever reads only records has to be told.
-        if entry.is_dead() && !old.is_some_and(Entry::is_dead) {
+        if entry.is_dead() && !old.is_some_and(BoardEntry::is_dead) {
             self.found_dead.push(id);
             self.changed.push(id);
-        } else if entry.outlives_its_end() && !old.is_some_and(Entry::outlives_its_end) {
+        } else if entry.outlives_its_end() && !old.is_some_and(BoardEntry::outlives_its_end) {
             self.changed.push(id);
         }
         if let Some(place) = before {
@@ -235,8 +237,8 @@ impl Board {
         let Some(place) = self.places.remove(&id) else { return };
         self.entries.swap_remove(place as usize);
         let Some(moved) = self.entries.get(place as usize) else { return };
-        self.places.insert(moved.traits.id, place);
-        let key = (moved.verdict.severity, Reverse(moved.traits.id.uuid()));
+        self.places.insert(moved.keys.id, place);
+        let key = (moved.verdict.severity, Reverse(moved.keys.id.uuid()));
         if let Ok(at) = self.order.binary_search_by_key(&key, Rank::key) {
             self.order[at].place = place;
         }
@@ -244,7 +246,7 @@ impl Board {
 
     fn rank_of(&self, place: u32) -> Rank {
         let entry = &self.entries[place as usize];
-        Rank { severity: entry.verdict.severity, uuid: entry.traits.id.uuid(), place }
+        Rank { severity: entry.verdict.severity, uuid: entry.keys.id.uuid(), place }
     }
 
     /// Puts one into the order.
@@ -270,22 +272,22 @@ impl Board {
     }
 
     /// How many have not ended.
-    pub(crate) fn alive(&self) -> usize {
-        self.entries.iter().filter(|entry| entry.traits.is_alive).count()
+    pub fn alive(&self) -> usize {
+        self.entries.iter().filter(|entry| entry.keys.is_alive).count()
     }
 
     /// Everything, in no order.
-    pub(crate) fn all(&self) -> &[Entry] {
+    pub fn all(&self) -> &[BoardEntry] {
         &self.entries
     }
 
     /// Everything, the most severe first, then the newest.
-    pub(crate) fn ranked(&self) -> impl Iterator<Item = &Entry> {
+    pub fn ranked(&self) -> impl Iterator<Item = &BoardEntry> {
         self.order.iter().map(|rank| &self.entries[rank.place as usize])
     }
 
     /// What calls for somebody, in the same order.
-    pub(crate) fn urgent(&self) -> impl Iterator<Item = &Entry> {
+    pub fn urgent(&self) -> impl Iterator<Item = &BoardEntry> {
         self.ranked().take_while(|entry| is_urgent(entry.verdict.severity))
     }
 }
@@ -300,7 +302,7 @@ pub(super) const fn is_urgent(severity: Severity) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use callboard_engine::{Observed, ProcessTable};
+    use crate::{Observed, ProcessTable};
     use callboard_kernel::health::{Place, Sighting};
     use callboard_kernel::{
         Actor, Command, Create, EvidenceRef, Facts, Moment, Observe, Order, StateReason, Transition, Value,
@@ -343,8 +345,9 @@ mod tests {
     }
 
     fn shown(board: &Board) -> Vec<(EntityId, Severity, u64)> {
-        let version = |entry: &Entry| entry.shown().unpack().map_or(0, |stored| stored.entity.state.version);
-        board.ranked().map(|entry| (entry.traits.id, entry.verdict.severity, version(entry))).collect()
+        let version =
+            |entry: &BoardEntry| entry.shown().unpack().map_or(0, |stored| stored.entity.state.version);
+        board.ranked().map(|entry| (entry.keys.id, entry.verdict.severity, version(entry))).collect()
     }
 
     #[test]
@@ -467,7 +470,7 @@ mod tests {
             changed.len()
         };
         assert_eq!(told(&mut board), 0);
-        let one = board.all()[0].traits.id;
+        let one = board.all()[0].keys.id;
         board.look_again(&[one], &present);
         board.follow(&ledger, &present).unwrap();
         assert_eq!((told(&mut board), board.urgent().count()), (1, 1));

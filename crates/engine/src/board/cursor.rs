@@ -3,14 +3,16 @@
 //! Invariant: a cursor names the last thing that was shown, by what the listing is ordered by, so nothing that stays in
 //! its place is shown twice or left out. Deliberately absent: a place in a list, which moves when the list does.
 
+use std::str::FromStr;
+
 use callboard_kernel::EntityId;
 use callboard_lifecycle::{Severity, Words};
 
-use crate::problem::Problem;
+use thiserror::Error;
 
 /// The last thing that was shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cursor {
+pub enum Cursor {
     /// Ordered by severity.
     Ranked(Severity, EntityId),
     /// Ordered by id.
@@ -19,18 +21,23 @@ pub(crate) enum Cursor {
     Rest,
 }
 
-impl Cursor {
-    pub(crate) fn read(text: &str) -> Result<Self, Problem> {
-        let wrong =
-            || Problem::bad_request("the cursor cannot be read", "take next_cursor of the page before");
+/// A text that is no cursor.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("the cursor cannot be read")]
+pub struct UnreadableCursor;
+
+impl FromStr for Cursor {
+    type Err = UnreadableCursor;
+
+    fn from_str(text: &str) -> Result<Self, UnreadableCursor> {
         if text == "rest" {
             return Ok(Self::Rest);
         }
-        let (first, rest) = text.split_once('.').ok_or_else(wrong)?;
-        let id = rest.parse().map_err(|_| wrong())?;
+        let (first, rest) = text.split_once('.').ok_or(UnreadableCursor)?;
+        let id = rest.parse().map_err(|_| UnreadableCursor)?;
         match first {
             "id" => Ok(Self::Listed(id)),
-            word => Ok(Self::Ranked(Severity::parse(word).map_err(|_| wrong())?, id)),
+            word => Ok(Self::Ranked(Severity::parse(word).map_err(|_| UnreadableCursor)?, id)),
         }
     }
 }
@@ -56,10 +63,10 @@ mod tests {
     fn a_cursor_reads_back_and_nothing_else_does() {
         let id = EntityId::new(Kind::Session, Uuid::from_u128(7));
         for cursor in [Cursor::Ranked(Severity::Warning, id), Cursor::Listed(id), Cursor::Rest] {
-            assert_eq!(Cursor::read(&cursor.to_string()).unwrap(), cursor);
+            assert_eq!(cursor.to_string().parse::<Cursor>().unwrap(), cursor);
         }
         for text in ["", "id", "id.", "id.x", "loud.ses_00000000000000000000000001", "rest.x"] {
-            assert!(Cursor::read(text).is_err(), "{text}");
+            assert!(text.parse::<Cursor>().is_err(), "{text}");
         }
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// An entity that takes little memory.
 #[derive(Debug)]
-pub(crate) struct CompactEntity {
+pub(super) struct CompactEntity {
     state: State,
     /// Created, started, entered, ended, last heard of.
     moments: [Option<Moment>; 5],
@@ -27,7 +27,7 @@ struct Written<'a>(&'a [StateReason], &'a Facts);
 struct Read(Vec<StateReason>, Facts);
 
 impl CompactEntity {
-    pub(crate) fn of(stored: &Stored) -> Result<Self, serde_json::Error> {
+    pub(super) fn of(stored: &Stored) -> Result<Self, serde_json::Error> {
         let Stored { entity, state_seq, last_seq, head } = stored;
         let Entity { state, created_at, started_at, entered_at, ended_at, last_activity_at, reasons, facts } =
             entity;
@@ -41,7 +41,7 @@ impl CompactEntity {
         })
     }
 
-    pub(crate) fn unpack(&self) -> Result<Stored, serde_json::Error> {
+    pub(super) fn unpack(&self) -> Result<Stored, serde_json::Error> {
         let Read(reasons, facts) = serde_json::from_slice(&self.text)?;
         let [created_at, started_at, entered_at, ended_at, last_activity_at] = self.moments;
         let entity = Entity {

@@ -6,18 +6,18 @@ use std::collections::BTreeMap;
 
 use callboard_ledger::{Ledger, Page, ReadError, RecordScope};
 
-use super::board::{FAR_BEHIND, PAGE};
+use super::ranked::{FAR_BEHIND, PAGE};
 
 /// How many stand in each state, by kind.
-pub(crate) type Counts = BTreeMap<String, BTreeMap<String, u64>>;
+pub type Counts = BTreeMap<String, BTreeMap<String, u64>>;
 
 /// The counts up to a record.
-pub(super) struct Standings {
+pub(super) struct StateCounts {
     head: u64,
     pub(super) counts: Counts,
 }
 
-impl Standings {
+impl StateCounts {
     pub(super) fn read(ledger: &Ledger) -> Result<Self, ReadError> {
         let (head, standings) = ledger.standings()?;
         let mut counts = Counts::new();

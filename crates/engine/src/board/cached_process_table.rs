@@ -8,8 +8,9 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use callboard_engine::{Host, ProcessTable};
 use callboard_kernel::health::{Place, Sighting};
+
+use crate::{Host, ProcessTable};
 
 /// How old a look may be: as long as looking at everybody takes many times over.
 const FRESH_MAX: Duration = Duration::from_millis(500);
@@ -20,7 +21,7 @@ const LOOKS_MAX: usize = 65_536;
 
 /// A process table that remembers for a moment.
 #[derive(Default)]
-pub(crate) struct CachedLooks {
+pub(super) struct CachedLooks {
     seen: Mutex<HashMap<u32, (Instant, Sighting)>>,
     frozen: Mutex<HashMap<u32, (Instant, bool)>>,
 }
@@ -37,10 +38,10 @@ fn fresh(looks: usize) -> Duration {
     FRESH_EACH.saturating_mul(u32::try_from(looks).unwrap_or(u32::MAX)).clamp(FRESH_MIN, FRESH_MAX)
 }
 
-/// The looks together with the host they are of.
-pub(crate) struct CachedProcessTable<'a> {
-    pub(crate) host: &'a Host,
-    pub(crate) looks: &'a CachedLooks,
+/// The process table of a host with the looks of the last moment.
+pub struct CachedProcessTable<'a> {
+    pub(super) host: &'a Host,
+    pub(super) looks: &'a CachedLooks,
 }
 
 impl ProcessTable for CachedProcessTable<'_> {

@@ -9,8 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use callboard_kernel::Moment;
 use callboard_ledger::{Ledger, Page, ReadError, Record, RecordScope};
 use callboard_lifecycle::{Kind, Lifecycle, Outcome, Words};
-use serde::Serialize;
-use utoipa::ToSchema;
+use callboard_wire::{BucketReport, ReasonCount, StateTime, TrendReport};
 use uuid::Uuid;
 
 const HOUR_US: i64 = 3_600_000_000;
@@ -22,14 +21,16 @@ const PAGE: usize = 5000;
 
 /// How wide a bucket is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Bucket {
+pub enum TrendBucket {
+    /// An hour.
     Hour,
+    /// A day.
     Day,
 }
 
 /// What was folded so far.
 #[derive(Default)]
-pub(crate) struct Trends(Mutex<Option<Folded>>);
+pub struct Trends(Mutex<Option<Folded>>);
 
 struct Folded {
     /// From this moment on.
@@ -60,43 +61,9 @@ struct Sample {
     seconds: Vec<f64>,
 }
 
-/// How it went.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct Report {
-    buckets: Vec<BucketReport>,
-    reasons: Vec<ReasonCount>,
-    time_in_state: Vec<StateTime>,
-}
-
-/// How it went in one span of time.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct BucketReport {
-    #[schema(value_type = String)]
-    from: Moment,
-    #[schema(value_type = BTreeMap<String, u64>)]
-    outcomes: BTreeMap<&'static str, u64>,
-    p50_s: Option<f64>,
-    p95_s: Option<f64>,
-}
-
-/// How often a reason led to an end that was no success.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct ReasonCount {
-    code: String,
-    count: u64,
-}
-
-/// How long entities stay in a state.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct StateTime {
-    state: &'static str,
-    p50_s: Option<f64>,
-    p95_s: Option<f64>,
-}
-
 impl Trends {
     /// How many ended within a day.
-    pub(crate) fn ended_lately(&self, ledger: &Ledger, now: Moment) -> Result<u64, ReadError> {
+    pub fn ended_lately(&self, ledger: &Ledger, now: Moment) -> Result<u64, ReadError> {
         self.with(ledger, now, 1, |folded| {
             let first = (now.as_micros() - DAY_US) / HOUR_US;
             folded.hours.range(first..).flat_map(|(_, hour)| hour.outcomes.values()).sum()
@@ -104,13 +71,13 @@ impl Trends {
     }
 
     /// How it went in the last days.
-    pub(crate) fn report(
+    pub fn report(
         &self,
         ledger: &Ledger,
         now: Moment,
         days: i64,
-        bucket: Bucket,
-    ) -> Result<Report, ReadError> {
+        bucket: TrendBucket,
+    ) -> Result<TrendReport, ReadError> {
         self.with(ledger, now, days, |folded| folded.report(now, days, bucket))
     }
 
@@ -173,10 +140,10 @@ impl Folded {
         }
     }
 
-    fn report(&self, now: Moment, days: i64, bucket: Bucket) -> Report {
+    fn report(&self, now: Moment, days: i64, bucket: TrendBucket) -> TrendReport {
         let width = match bucket {
-            Bucket::Hour => 1,
-            Bucket::Day => 24,
+            TrendBucket::Hour => 1,
+            TrendBucket::Day => 24,
         };
         let first = (now.as_micros() - days * DAY_US).div_euclid(HOUR_US).div_euclid(width) * width;
         let last = now.as_micros().div_euclid(HOUR_US);
@@ -202,7 +169,7 @@ impl Folded {
             let (p50_s, p95_s) = sample.quantiles();
             StateTime { state, p50_s, p95_s }
         };
-        Report { buckets, reasons, time_in_state: in_state.into_iter().map(time).collect() }
+        TrendReport { buckets, reasons, time_in_state: in_state.into_iter().map(time).collect() }
     }
 
     fn bucket(&self, first: i64, end: i64) -> BucketReport {
