@@ -98,6 +98,7 @@ fn what_only_looks_like_a_secret_stays() {
         "monkey=banana",
         "the key: abc",
         "Unexpected token: }",
+        "/etc/passwd: permission denied",
         "a secret that nobody tells",
         "SKU-12345",
         "skim-the-milk",

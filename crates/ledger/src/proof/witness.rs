@@ -209,12 +209,15 @@ impl Witness {
     }
 }
 
-/// Writes each newest seal, with a pause between two of them.
+/// Writes the newest seal a little after it was told, so that a store that is open for a moment costs one file and not one for
+/// each commit.
 fn remember(path: &Path, told: &Told) {
     loop {
         let state = told.lock();
         let waited = told.changed.wait_while(state, |state| state.newest.is_none() && !state.is_closing);
-        let mut state = waited.unwrap_or_else(PoisonError::into_inner);
+        let state = waited.unwrap_or_else(PoisonError::into_inner);
+        let paused = told.changed.wait_timeout_while(state, PAUSE, |state| !state.is_closing);
+        let (mut state, _) = paused.unwrap_or_else(PoisonError::into_inner);
         let (newest, is_closing) = (state.newest.take(), state.is_closing);
         drop(state);
         if let Some(newest) = newest
@@ -226,8 +229,6 @@ fn remember(path: &Path, told: &Told) {
         if is_closing {
             return;
         }
-        let paused = told.changed.wait_timeout_while(told.lock(), PAUSE, |state| !state.is_closing);
-        drop(paused);
     }
 }
 

@@ -14,6 +14,7 @@ use crate::error::{Error, Exit};
 use crate::show::record_text::count;
 use crate::show::screen::Screen;
 use crate::store::Store;
+use crate::store::sending::need_person;
 
 /// Take an export in: into an empty store, or into one that it continues.
 ///
@@ -43,6 +44,7 @@ impl ImportArgs {
             Box::new(BufReader::new(file))
         };
         let name = self.file.display().to_string();
+        need_person("importing records", store.open_existing().ok().as_ref())?;
         let imported = store
             .open()?
             .import_sealed_by(&self.key, &mut input)

@@ -126,6 +126,7 @@ impl StoreArgs {
         if let StoreCommand::Restore { file } = &self.command
             && is_database(file)
         {
+            need_person("looking after the store", None)?;
             return restore_backup(screen, store, file);
         }
         let ledger = match &self.command {
@@ -138,7 +139,7 @@ impl StoreArgs {
             | StoreCommand::Migrate
             | StoreCommand::Rebuild
             | StoreCommand::Archive(_)
-            | StoreCommand::Restore { .. } => store.open_existing()?,
+            | StoreCommand::Restore { .. } => self.open_to_change(store)?,
         };
         match &self.command {
             StoreCommand::Info { json } => info(screen, &ledger, *json)?,
@@ -154,7 +155,6 @@ impl StoreArgs {
             }
             StoreCommand::Accept => {
                 let doubt = ledger.doubt();
-                need_person("accepting a store", Some(&ledger))?;
                 ledger.accept().map_err(Error::Ask)?;
                 let told = doubt.unwrap_or_else(|| "nothing contradicted it".to_owned());
                 screen.print(&format!("the store is taken as it is; {told}\n"))?;
@@ -183,6 +183,26 @@ impl StoreArgs {
             }
         }
         Ok(Exit::DONE)
+    }
+
+    /// Opens it for whoever looks after it. An agent has no part in that: it could hold up every other writer, move records away
+    /// or copy the key.
+    fn open_to_change(&self, store: &Store) -> Result<Ledger, Error> {
+        let ledger = store.open_existing()?;
+        let act = match &self.command {
+            StoreCommand::Accept => "accepting a store",
+            StoreCommand::Backup { .. } => "copying the store with its key",
+            StoreCommand::Info { .. }
+            | StoreCommand::Check { .. }
+            | StoreCommand::Root
+            | StoreCommand::Vacuum
+            | StoreCommand::Migrate
+            | StoreCommand::Rebuild
+            | StoreCommand::Archive(_)
+            | StoreCommand::Restore { .. } => "looking after the store",
+        };
+        need_person(act, Some(&ledger))?;
+        Ok(ledger)
     }
 }
 

@@ -17,6 +17,9 @@ all() {
   ask token create --scope viewer
   ask token link
   ask store accept
+  ask store vacuum
+  ask store backup "$OUT/copy.$HOW"
+  ask import /dev/null
   ask note "$ID" "said by the agent $HOW"
   : > "$OUT/done.$HOW"
 }
@@ -86,7 +89,11 @@ fn acts_as_the_agent(outer: &[&str], rung: &str) {
     let said = read("said");
     for how in ["direct", "left"] {
         let codes = read(&format!("codes.{how}"));
-        assert_eq!(codes, "transition 3\nattention 3\ntoken 3\ntoken 3\nstore 3\nnote 0\n", "{how}: {said}");
+        assert_eq!(
+            codes,
+            "transition 3\nattention 3\ntoken 3\ntoken 3\nstore 3\nstore 3\nstore 3\nimport 3\nnote 0\n",
+            "{how}: {said}"
+        );
     }
     assert!(said.contains("moving an entity by hand needs a person"), "{said}");
     let records = shelf.well(&["events", &id, "--json"]);
