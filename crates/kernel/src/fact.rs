@@ -4,6 +4,8 @@
 //! or its sort. A value of another sort, which another release may have recorded, reads as nothing and is kept. Facts come
 //! in pieces, one record at a time, so they are read by name and not as one whole. Deliberately absent: names that people
 //! choose themselves, such as labels and the data of a transition by hand.
+//!
+//! Long because it is the list of all facts.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
