@@ -10,6 +10,8 @@ mod assets;
 mod connection;
 mod deaths;
 mod feed;
+#[cfg(test)]
+mod in_process;
 mod memory;
 mod problem;
 mod query;

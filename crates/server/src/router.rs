@@ -18,7 +18,7 @@ use crate::access::{Needs, gate, login, needs};
 use crate::app::{Answer, Shared};
 use crate::assets;
 use crate::problem::Problem;
-use crate::routes::{api, docs_page, livez, metrics, readyz, shapes};
+use crate::routes::{api, docs_page, livez, metrics, readyz};
 
 const BASE: &str = "/api/v1";
 
@@ -29,7 +29,7 @@ const BASE: &str = "/api/v1";
         description = "What every agent is doing, why, and what needs you.",
         license(name = "Apache-2.0")
     ),
-    components(schemas(shapes::Problem))
+    components(schemas(callboard_wire::ProblemShape))
 )]
 struct Description;
 

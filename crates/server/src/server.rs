@@ -315,3 +315,27 @@ async fn look_after(app: Shared, every: Duration) {
         drop(looked.await);
     }
 }
+
+/// What the tests of the router need of a server that serves nobody.
+#[cfg(test)]
+impl Server {
+    pub(crate) fn app(&self) -> Shared {
+        Arc::clone(&self.app)
+    }
+
+    pub(crate) fn keys(&self) -> &Keyring {
+        &self.app.keys
+    }
+
+    pub(crate) fn block_on<T>(&self, asking: impl Future<Output = T>) -> T {
+        self.runtime.block_on(asking)
+    }
+
+    pub(crate) fn stop_threads(&mut self) {
+        self.stop.send_replace(true);
+        self.app.deaths.bell.ring();
+        for thread in self.threads.drain(..) {
+            drop(thread.join());
+        }
+    }
+}

@@ -4,9 +4,15 @@
 //! never taken for a wish. Deliberately absent: deciding whether a wish can be met, which the engine does.
 
 mod run;
+mod shapes;
 mod trends;
 mod word;
 
 pub use run::{ContractSource, RunRequest, SandboxRequest};
+pub use shapes::{
+    ActionShape, ActorRefShape, ArtifactsShape, AttentionItemShape, AttentionShape, CauseShape,
+    EntityRefShape, ExitShape, GroupMemberShape, NormalizedStateShape, OneViewShape, PhaseShape,
+    ProblemShape, ReasonShape, RecordShape, RefusalShape, SubjectShape, TimeoutShape, ViewShape,
+};
 pub use trends::{BucketReport, ReasonCount, StateTime, TrendReport};
 pub use word::Word;

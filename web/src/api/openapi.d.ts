@@ -573,66 +573,108 @@ export interface components {
     schemas: {
         /** @description What can be done about it. */
         Action: {
+            /** @description The command that does it. */
             command: string;
+            /** @description What it is called. */
             name: string;
         };
         /** @description Who asked for it. */
         ActorRef: {
+            /** @description Its name. */
             id: string;
+            /** @description The class of the actor. */
             type: string;
         };
         /** @description What it promised, where, and what became of it. */
         Artifacts: {
+            /** @description What it promised. */
             contract?: unknown;
+            /** @description Where. */
             dir?: unknown;
+            /** @description What was found. */
             verification?: unknown;
         };
         /** @description What needs somebody. */
         Attention: {
+            /** @description How many of each severity. */
             by_severity: {
                 [key: string]: number;
             };
             /** @description Since when nothing has needed anybody; null while something does. */
             clear_since?: string | null;
+            /** @description When it was judged. */
             generated_at: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Everything up to this record is in it.
+             */
             head: number;
+            /** @description The most urgent, then the oldest. */
             items: components["schemas"]["AttentionItem"][];
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description How many more were put off or dismissed.
+             */
             set_aside: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description How many need somebody, shown or not.
+             */
             total: number;
         };
         /** @description One thing that needs somebody. */
         AttentionItem: {
+            /** @description What can be done about it. */
             actions: components["schemas"]["Action"][];
+            /** @description Its state as people read it. */
             chain: string;
+            /** @description What belongs together. */
             cluster: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description How many belong together.
+             */
             cluster_size: number;
+            /** @description Somebody dismissed it. */
             dismissed: boolean;
+            /** @description What it is about. */
             entity: components["schemas"]["Subject"];
+            /** @description The same condition of the same entity has the same one. */
             fingerprint: string;
+            /** @description Since when. */
             first_seen_at?: string | null;
             reason?: components["schemas"]["Cause"] | null;
+            /** @description How urgent. */
             severity: string;
+            /** @description Until when it was put off. */
             snoozed_until?: string | null;
+            /** @description How its badge is coloured. */
             tone: string;
         };
         /** @description How it went in one span of time. */
         BucketReport: {
+            /** @description When it begins. */
             from: string;
+            /** @description How many ended, by outcome. */
             outcomes: {
                 [key: string]: number;
             };
-            /** Format: double */
+            /**
+             * Format: double
+             * @description The median of how long they took, in seconds.
+             */
             p50_s?: number | null;
-            /** Format: double */
+            /**
+             * Format: double
+             * @description What 95 of 100 stayed below, in seconds.
+             */
             p95_s?: number | null;
         };
         /** @description Why it needs somebody. */
         Cause: {
+            /** @description The registered code. */
             code: string;
+            /** @description What happened, in words. */
             message: string;
         };
         /** @description How far the log is signed. */
@@ -679,14 +721,20 @@ export interface components {
         };
         /** @description An entity by name. */
         EntityRef: {
+            /** @description Its id. */
             id: string;
+            /** @description Its kind. */
             kind: string;
         };
         /** @description How its process ended. */
         Exit: {
+            /** @description The exit code. */
             code?: unknown;
+            /** @description Did memory run out? */
             oom?: unknown;
+            /** @description The signal that ended it. */
             signal?: unknown;
+            /** @description Did its own clock end it? */
             timed_out?: boolean | null;
         };
         /** @description A place in a group of records that were recorded together. */
@@ -696,7 +744,10 @@ export interface components {
              * @description Counted from 0.
              */
             at: number;
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description How many there are.
+             */
             of: number;
         };
         /** @description How it is. */
@@ -745,16 +796,26 @@ export interface components {
         };
         /** @description The state on all axes. */
         NormalizedState: {
+            /** @description Did it produce what it promised? */
             delivery?: string | null;
+            /** @description When it was judged. */
             evaluated_at: string;
+            /** @description Is the runtime okay? */
             health?: string | null;
+            /** @description The recorded state. */
             lifecycle?: string | null;
+            /** @description How it ended. */
             outcome?: string | null;
             phase?: components["schemas"]["Phase"] | null;
+            /** @description The policy that severity follows. */
             policy_version: string;
+            /** @description Why, the recorded reasons first. */
             reasons: components["schemas"]["Reason"][];
+            /** @description How urgent it is. */
             severity: string;
+            /** @description Who judged it. */
             source: string;
+            /** @description How its badge is coloured. */
             tone: string;
         };
         /** @description Something to write down. */
@@ -764,47 +825,65 @@ export interface components {
         /** @description A body without anything in it. */
         Nothing: Record<string, never>;
         /** @description A view, and the newest record that is in it. */
-        OneView: {
+        OneView: ({
+            /** @description What it promised and delivered. */
             artifacts: components["schemas"]["Artifacts"];
             /**
              * @description The state as people read it.
              * @example Failed · Infra OK · Trace present
              */
             chain: string;
+            /** @description When it was recorded. */
             created_at?: string | null;
             /** @description One word for a pill that stands alone. */
             effective: string;
+            /** @description When it ended. */
             ended_at?: string | null;
+            /** @description When it entered the state it is in. */
             entered_at?: string | null;
+            /** @description How its process ended. */
             exit: components["schemas"]["Exit"];
             /** @description Everything else that was recorded. */
             facts: {
                 [key: string]: unknown;
             };
+            /** @description Where it runs. */
             host?: unknown;
             /**
              * @description Its id: the prefix of its kind and 26 characters.
              * @example ses_01k7c3h2f4x8w6t5r3q1n0m9bz
              */
             id: string;
+            /** @description Its kind. */
             kind: string;
+            /** @description What somebody sorted it by. */
             labels: {
                 [key: string]: unknown;
             };
+            /** @description When it was last heard of. */
             last_activity_at?: string | null;
+            /** @description The entity it belongs to. */
             parent?: string | null;
+            /** @description Its process. */
             pid?: unknown;
+            /** @description When it began. */
             started_at?: string | null;
+            /** @description Its state on all axes. */
             state: components["schemas"]["NormalizedState"];
+            /** @description Its bound, and how long it ran. */
             timeout: components["schemas"]["Timeout"];
+            /** @description What it is called. */
             title?: string | null;
             /**
              * Format: int64
              * @description How many records it has.
              */
             version: number;
-        } & {
-            /** Format: int64 */
+        } & Record<string, never>) & {
+            /**
+             * Format: int64
+             * @description Everything up to this record is in it.
+             */
             head: number;
         };
         /** @description A part of the output. */
@@ -845,20 +924,29 @@ export interface components {
             by?: string | null;
             /** @description More about it, in words. */
             detail?: string | null;
-            /** @example stopping */
+            /**
+             * @description What it is doing.
+             * @example stopping
+             */
             name: string;
             /** @description Since when, where that is known. */
             since?: string | null;
         };
         /** @description Why a request was not answered as it wished (RFC 9457). */
         Problem: {
+            /** @description What is wrong. */
             detail: string;
             /** @description What to do next. */
             help: string;
             refused?: components["schemas"]["Refusal"] | null;
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description The status of the answer.
+             */
             status: number;
+            /** @description The sort of problem in words. */
             title: string;
+            /** @description A URI that names the sort of problem. */
             type: string;
         };
         /** @description The processes of the live runs of this host. */
@@ -886,43 +974,75 @@ export interface components {
         };
         /** @description Why, with what shows it. */
         Reason: {
+            /** @description How sure it is. */
             claim_status: string;
-            /** @example run.failed.exit_nonzero */
+            /**
+             * @description The registered code.
+             * @example run.failed.exit_nonzero
+             */
             code: string;
-            /** Format: double */
+            /**
+             * Format: double
+             * @description From 0 to 1.
+             */
             confidence: number;
+            /** @description Where it can be seen. */
             evidence: unknown[];
+            /** @description What happened, in words. */
             message: string;
         };
         /** @description How often a reason led to an end that was no success. */
         ReasonCount: {
+            /** @description The code of the reason. */
             code: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description How often.
+             */
             count: number;
         };
         /** @description One record of the log. */
         Record: {
+            /** @description Who asked for it. */
             actor: components["schemas"]["ActorRef"];
+            /** @description When it was decided. */
             at: string;
+            /** @description What led to it. */
             cause?: string | null;
+            /** @description Who may read it: replay or audit. */
             channel: string;
+            /** @description The facts that were recorded with it. */
             data: {
                 [key: string]: unknown;
             };
+            /** @description The entity. */
             entity: components["schemas"]["EntityRef"];
+            /** @description The state before. */
             from?: string | null;
             group?: components["schemas"]["GroupMember"] | null;
             /** @description The guards that held, where the row has any. */
             guards?: string[] | null;
+            /** @description The hash over the chain of its entity. */
             hash: string;
+            /** @description Its idempotency key. */
             key?: string | null;
+            /** @description Why. */
             reasons: components["schemas"]["Reason"][];
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Its number in the log.
+             */
             seq: number;
+            /** @description The state after. */
             to: string;
+            /** @description What caused a transition. */
             trigger?: string | null;
+            /** @description What sort of event it is. */
             type: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description How many records the entity has with it.
+             */
             version: number;
         };
         /** @description A page of records. */
@@ -940,20 +1060,30 @@ export interface components {
         };
         /** @description The kernel's no. */
         Refusal: {
+            /** @description The states that are allowed from here. */
             allowed: string[];
+            /** @description Why, as a code. */
             code: string;
+            /** @description The entity. */
             entity: components["schemas"]["EntityRef"];
+            /** @description The state it is in. */
             from?: string | null;
             /** @description The guard that stands in the way, where one does. */
             guard?: string | null;
+            /** @description What to do next. */
             help: string;
+            /** @description Why, in words. */
             message: string;
+            /** @description The state that was asked for. */
             to?: string | null;
         };
         /** @description How it went. */
         Report: {
+            /** @description Span by span, the oldest first. */
             buckets: components["schemas"]["BucketReport"][];
+            /** @description The reasons of ends that were no success, the most frequent first. */
             reasons: components["schemas"]["ReasonCount"][];
+            /** @description How long entities stay in each state. */
             time_in_state: components["schemas"]["StateTime"][];
         };
         /** @description A run that is asked for. */
@@ -1081,10 +1211,17 @@ export interface components {
         };
         /** @description How long entities stay in a state. */
         StateTime: {
-            /** Format: double */
+            /**
+             * Format: double
+             * @description The median, in seconds.
+             */
             p50_s?: number | null;
-            /** Format: double */
+            /**
+             * Format: double
+             * @description What 95 of 100 stay below, in seconds.
+             */
             p95_s?: number | null;
+            /** @description The state. */
             state: string;
         };
         /** @description A wish that a run stops. */
@@ -1100,15 +1237,24 @@ export interface components {
         };
         /** @description What an item is about. */
         Subject: {
+            /** @description Its id. */
             id: string;
+            /** @description Its kind. */
             kind: string;
+            /** @description What it is called. */
             title?: string | null;
         };
         /** @description Its bound, and how long it ran. */
         Timeout: {
-            /** Format: double */
+            /**
+             * Format: double
+             * @description The bound, in seconds.
+             */
             configured_s?: number | null;
-            /** Format: double */
+            /**
+             * Format: double
+             * @description How long it ran, in seconds.
+             */
             elapsed_s?: number | null;
         };
         /** @description How many bytes the store had, and has. */
@@ -1120,38 +1266,53 @@ export interface components {
         };
         /** @description An entity as it stands, judged at a moment. */
         View: {
+            /** @description What it promised and delivered. */
             artifacts: components["schemas"]["Artifacts"];
             /**
              * @description The state as people read it.
              * @example Failed · Infra OK · Trace present
              */
             chain: string;
+            /** @description When it was recorded. */
             created_at?: string | null;
             /** @description One word for a pill that stands alone. */
             effective: string;
+            /** @description When it ended. */
             ended_at?: string | null;
+            /** @description When it entered the state it is in. */
             entered_at?: string | null;
+            /** @description How its process ended. */
             exit: components["schemas"]["Exit"];
             /** @description Everything else that was recorded. */
             facts: {
                 [key: string]: unknown;
             };
+            /** @description Where it runs. */
             host?: unknown;
             /**
              * @description Its id: the prefix of its kind and 26 characters.
              * @example ses_01k7c3h2f4x8w6t5r3q1n0m9bz
              */
             id: string;
+            /** @description Its kind. */
             kind: string;
+            /** @description What somebody sorted it by. */
             labels: {
                 [key: string]: unknown;
             };
+            /** @description When it was last heard of. */
             last_activity_at?: string | null;
+            /** @description The entity it belongs to. */
             parent?: string | null;
+            /** @description Its process. */
             pid?: unknown;
+            /** @description When it began. */
             started_at?: string | null;
+            /** @description Its state on all axes. */
             state: components["schemas"]["NormalizedState"];
+            /** @description Its bound, and how long it ran. */
             timeout: components["schemas"]["Timeout"];
+            /** @description What it is called. */
             title?: string | null;
             /**
              * Format: int64

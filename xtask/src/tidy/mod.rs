@@ -10,6 +10,7 @@ mod facts;
 mod headers;
 mod layers;
 mod links;
+mod names;
 mod orphans;
 mod run;
 mod rust;

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::cargo;
 use crate::tidy::source::{Finding, SourceFile};
-use crate::tidy::{deny, facts, headers, layers, links, orphans, size, source, words};
+use crate::tidy::{deny, facts, headers, layers, links, names, orphans, size, source, words};
 
 /// Checks every rule; an error says how many findings were printed.
 pub(crate) fn run(root: &Path) -> Result<()> {
@@ -33,6 +33,7 @@ fn findings(root: &Path) -> Result<Vec<Finding>> {
     findings.extend(each(&files, size::check));
     findings.extend(each(&files, words::check));
     findings.extend(each(&files, facts::check));
+    findings.extend(names::check(&files));
     findings.extend(orphans::check(&files));
     findings.extend(each(&files, headers::check));
     findings.extend(deny::check(&read(root, "deny.toml")?, &metadata, &read(root, "Cargo.lock")?)?);

@@ -29,7 +29,7 @@ const PATH_MAX: usize = 4096;
 #[utoipa::path(
     get, path = "/entities/{id}/artifacts", tag = "output",
     params(("id" = String, Path)),
-    responses((status = 200, body = super::shapes::Artifacts))
+    responses((status = 200, body = callboard_wire::ArtifactsShape))
 )]
 pub(super) async fn overview(
     State(app): State<Shared>,

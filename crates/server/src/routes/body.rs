@@ -101,6 +101,6 @@ impl<S: Send + Sync> FromRequestParts<S> for Key {
 /// A record as the answer to a command.
 #[derive(Serialize, utoipa::ToSchema)]
 pub(crate) struct Recorded {
-    #[schema(value_type = super::shapes::Record)]
+    #[schema(value_type = callboard_wire::RecordShape)]
     pub(crate) record: callboard_ledger::Record,
 }

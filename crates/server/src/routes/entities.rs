@@ -19,7 +19,7 @@ use crate::query::Query;
 /// A page of entities.
 #[derive(Serialize, ToSchema)]
 struct EntityPage<'a> {
-    #[schema(value_type = Vec<super::shapes::View>)]
+    #[schema(value_type = Vec<callboard_wire::ViewShape>)]
     items: Vec<View<'a>>,
     /// Where the next page begins; nothing if this is the last one.
     next_cursor: Option<String>,
@@ -105,7 +105,7 @@ struct OneView<'a> {
         ("at" = Option<String>, Query, description = "As it was then: an RFC 3339 time."),
         ("as_of" = Option<u64>, Query, description = "As it was after this record of the log."),
     ),
-    responses((status = 200, body = super::shapes::OneView))
+    responses((status = 200, body = callboard_wire::OneViewShape))
 )]
 pub(super) async fn one(
     State(app): State<Shared>,
@@ -154,7 +154,7 @@ fn decided_at(app: &App, seq: u64) -> Result<Moment, Problem> {
 /// A page of records.
 #[derive(Serialize, ToSchema)]
 struct RecordPage {
-    #[schema(value_type = Vec<super::shapes::Record>)]
+    #[schema(value_type = Vec<callboard_wire::RecordShape>)]
     items: Vec<Record>,
     /// Where the next page begins; nothing if this is the last one.
     next_after: Option<u64>,
@@ -219,7 +219,7 @@ const RECORD_BYTES_MAX: usize = 1024 * 1024;
 /// What belongs to one entity.
 #[derive(Serialize, ToSchema)]
 struct Children<'a> {
-    #[schema(value_type = Vec<super::shapes::View>)]
+    #[schema(value_type = Vec<callboard_wire::ViewShape>)]
     items: Vec<View<'a>>,
 }
 

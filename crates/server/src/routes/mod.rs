@@ -18,7 +18,6 @@ mod page;
 mod range;
 mod reference;
 mod runs;
-pub(crate) mod shapes;
 
 pub(crate) use body::{BODY_TIME, SAID_MAX, whole};
 pub(crate) use declared::api;

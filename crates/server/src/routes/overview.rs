@@ -35,7 +35,7 @@ struct Document<'a> {
         ("limit" = Option<u32>, Query, description = "How many: 1 to 500, 100 unless given."),
         ("set_aside" = Option<bool>, Query, description = "Those that were put off or dismissed too."),
     ),
-    responses((status = 200, body = super::shapes::Attention))
+    responses((status = 200, body = callboard_wire::AttentionShape))
 )]
 pub(super) async fn attention(State(app): State<Shared>, query: Query) -> Result<Answer, Problem> {
     query.only(&["limit", "set_aside"])?;
