@@ -88,7 +88,7 @@ fn too_large(data: &Facts, limits: &Limits) -> Option<String> {
     {
         return Some(format!("its title has {} bytes, more than {}", title.len(), limits.title_bytes_max));
     }
-    let Some(labels) = data.read(fact::LABELS) else { return None };
+    let labels = data.read(fact::LABELS)?;
     let count = labels.iter().len();
     if count > limits.labels_max {
         return Some(format!("it has {count} labels, more than {}", limits.labels_max));
