@@ -52,6 +52,9 @@ pub struct SearchKeys {
     pub(super) texts: Box<Texts>,
 }
 
+/// A name and its value, which is nothing if it is not a single one.
+pub(super) type Label = (Box<str>, Option<Box<str>>);
+
 #[derive(Default)]
 pub(super) struct Texts {
     pub(super) parent: Option<Box<str>>,
@@ -59,8 +62,7 @@ pub(super) struct Texts {
     pub(super) title: Option<Box<str>>,
     pub(super) status: Option<Box<str>>,
     pub(super) cwd: Option<Box<str>>,
-    /// The value is nothing if it is not a single one.
-    pub(super) labels: Box<[(Box<str>, Option<Box<str>>)]>,
+    pub(super) labels: Box<[Label]>,
 }
 
 /// An entity that is to be shown, as it was judged.

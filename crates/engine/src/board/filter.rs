@@ -10,7 +10,7 @@ use std::time::Duration;
 use callboard_kernel::{EntityId, Moment, Value, fact};
 use callboard_lifecycle::{Delivery, Health, Kind, Lifecycle, MACHINES, Severity, UnknownWord, Words};
 
-use super::entry::{BoardEntry, SearchKeys};
+use super::entry::{BoardEntry, Label, SearchKeys};
 use crate::judging::view::View;
 
 /// What must hold of an entity; nothing asked for is everything.
@@ -224,9 +224,8 @@ impl Searchable for SearchKeys {
     }
 
     fn has_label(&self, name: &str, value: Option<&str>) -> bool {
-        let is_it = |(its, text): &(Box<str>, Option<Box<str>>)| {
-            **its == *name && value.is_none_or(|value| text.as_deref() == Some(value))
-        };
+        let is_it =
+            |(its, text): &Label| **its == *name && value.is_none_or(|value| text.as_deref() == Some(value));
         self.texts.labels.iter().any(is_it)
     }
 
