@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use anstyle::Style;
 use callboard_engine::{RecordError, RunError, Unrecorded};
 use callboard_kernel::{EntityId, Refusal, one_line, redact};
+pub(crate) use callboard_ledger::error_chain as told;
 use callboard_ledger::{AppendError, ArchiveError, BackupError, Fault, ImportError, OpenError, ReadError};
 use callboard_lifecycle::UnknownWord;
 use callboard_lifecycle::session::SessionState;
@@ -371,17 +372,6 @@ impl Error {
     pub(crate) fn tell(&self) {
         tell(&self.report());
     }
-}
-
-/// What an error says, with everything that led to it.
-pub(crate) fn told(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text += &format!(": {error}");
-        source = error.source();
-    }
-    text
 }
 
 /// One line of an error. Words of others may be in it, and addresses with passwords.

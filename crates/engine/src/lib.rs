@@ -5,6 +5,7 @@
 
 pub mod board;
 mod host;
+mod ids;
 mod judging;
 mod recovery;
 mod redact;
@@ -18,6 +19,7 @@ pub use callboard_supervisor::private_files::{keep_private, read_plain};
 pub use callboard_supervisor::{Stream, mutant, on_path, output};
 
 pub use host::{EnclosingRun, Host, descriptor, project_of, run_around};
+pub use ids::{id_of_key, id_of_roots, new_id};
 pub use judging::{
     Action, Artifacts, Attention, AttentionCause, AttentionItem, AttentionSubject, Choice, Exit, Observed,
     ProcessReading, ProcessTable, Rest, Timeout, Triage, TriageInput, TriageVerdict, View, Viewpoint,

@@ -309,7 +309,7 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 }
 
 /// What an error says, with everything that led to it.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+pub fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {

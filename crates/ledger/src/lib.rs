@@ -25,6 +25,7 @@ pub mod mutant;
 mod mutant;
 
 pub use address::{SCHEMES, is_server, unknown_scheme};
+pub use error::chain as error_chain;
 pub use error::{AppendError, Fault, GroupError, NotReady, OpenError, ReadError};
 pub use lease::{Clock, LEASE_MAX, LEASE_MIN, Lease, LeaseError, LeaseSeen, ServiceStep, TakenLease};
 pub use ledger::{Ledger, Options};

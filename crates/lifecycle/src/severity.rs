@@ -19,6 +19,16 @@ vocabulary! {
     }
 }
 
+impl Severity {
+    /// Does something of this severity call for somebody?
+    pub const fn is_urgent(self) -> bool {
+        match self {
+            Self::Critical | Self::Warning => true,
+            Self::Info | Self::Neutral => false,
+        }
+    }
+}
+
 vocabulary! {
     /// How the badge is coloured.
     pub enum Tone is "tone" in "tone" {

@@ -222,9 +222,7 @@ fn of_variable<T>(
 /// Only these two need somebody.
 fn severity(word: &str) -> Result<Severity, &'static str> {
     let known = Severity::parse(word).ok();
-    known
-        .filter(|severity| matches!(severity, Severity::Critical | Severity::Warning))
-        .ok_or("min_severity is \"critical\" or \"warning\"")
+    known.filter(|severity| severity.is_urgent()).ok_or("min_severity is \"critical\" or \"warning\"")
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use callboard_kernel::{Refusal, RefusalCode};
+pub(crate) use callboard_ledger::error_chain as told;
 use callboard_ledger::{AppendError, Fault, ReadError};
 use callboard_lifecycle::Guard;
 use serde::Serialize;
@@ -221,18 +222,6 @@ impl From<Fault> for Problem {
         }
         Self::unavailable(told(&fault))
     }
-}
-
-/// What an error says, with everything that led to it.
-pub(crate) fn told(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        source = error.source();
-    }
-    text
 }
 
 impl IntoResponse for Problem {

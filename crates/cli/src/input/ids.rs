@@ -6,10 +6,11 @@
 
 use std::collections::BTreeSet;
 
-use callboard_kernel::{EntityId, Moment};
+pub(crate) use callboard_engine::{id_of_key as of_key, new_id as new};
+use callboard_kernel::EntityId;
 use callboard_ledger::Ledger;
 use callboard_lifecycle::{Kind, MACHINES, Words};
-use uuid::{Builder, NoContext, Timestamp, Uuid};
+use uuid::Uuid;
 
 use crate::error::Error;
 
@@ -19,22 +20,6 @@ const DIGITS: usize = 26;
 const SHORT: usize = 12;
 /// More candidates than this are not listed.
 const CANDIDATES_MAX: usize = 10;
-
-/// A new id, which sorts by the moment it was made.
-pub(crate) fn new(kind: Kind, now: Moment) -> EntityId {
-    let micros = u64::try_from(now.as_micros()).unwrap_or(0);
-    let nanos = u32::try_from(micros % 1_000_000 * 1_000).unwrap_or(0);
-    let timestamp = Timestamp::from_unix(NoContext, micros / 1_000_000, nanos);
-    EntityId::new(kind, Uuid::new_v7(timestamp))
-}
-
-/// The id that belongs to an idempotency key, so that asking twice is asking once.
-pub(crate) fn of_key(kind: Kind, key: &str) -> EntityId {
-    let hash = blake3::hash(format!("{kind}\0{key}").as_bytes());
-    let mut bytes = [0; 16];
-    bytes.copy_from_slice(&hash.as_bytes()[..16]);
-    EntityId::new(kind, Builder::from_custom_bytes(bytes).into_uuid())
-}
 
 /// The one entity whose id begins with what was typed.
 pub(crate) fn find(ledger: &Ledger, typed: &str) -> Result<EntityId, Error> {
@@ -168,14 +153,5 @@ mod tests {
         let short = Short::among([a, b].into_iter());
         assert_ne!(short.of(a), short.of(b));
         assert_eq!(short.of(a), a.to_string(), "they differ in the last digit");
-    }
-
-    #[test]
-    fn new_ids_sort_by_time_and_a_key_always_gives_the_same() {
-        let at = |seconds: i64| new(Kind::Task, Moment::from_micros(seconds * 1_000_000));
-        assert!(at(1_794_770_358) < at(1_794_770_359));
-        assert_eq!(at(5).uuid().get_version_num(), 7);
-        assert_eq!(of_key(Kind::Task, "k"), of_key(Kind::Task, "k"));
-        assert_ne!(of_key(Kind::Task, "k").uuid(), of_key(Kind::Show, "k").uuid());
     }
 }

@@ -13,7 +13,7 @@ use callboard_lifecycle::Severity;
 use super::cursor::Cursor;
 use super::entry::{BoardEntry, SearchKeys, ShownEntity};
 use super::filter::Filter;
-use super::ranked::{Board, is_urgent};
+use super::ranked::Board;
 use crate::{Observed, View, Viewpoint};
 
 /// Rows read at once from the ledger.
@@ -161,7 +161,7 @@ impl Remaining {
         into: &mut Listed,
     ) -> Result<(), ReadError> {
         let also =
-            |view: &View<'_>, on_board: bool| !(self.is_calm && on_board && is_urgent(view.state.severity));
+            |view: &View<'_>, on_board: bool| !(self.is_calm && on_board && view.state.severity.is_urgent());
         let listed = read_on(ledger, sight, filter, self.limit, self.order, self.beyond, &also)?;
         (into.read, into.next) = (listed.read, listed.next);
         Ok(())

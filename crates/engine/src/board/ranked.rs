@@ -288,15 +288,7 @@ impl Board {
 
     /// What calls for somebody, in the same order.
     pub fn urgent(&self) -> impl Iterator<Item = &BoardEntry> {
-        self.ranked().take_while(|entry| is_urgent(entry.verdict.severity))
-    }
-}
-
-/// Does something of this severity call for somebody?
-pub(super) const fn is_urgent(severity: Severity) -> bool {
-    match severity {
-        Severity::Critical | Severity::Warning => true,
-        Severity::Info | Severity::Neutral => false,
+        self.ranked().take_while(|entry| entry.verdict.severity.is_urgent())
     }
 }
 
@@ -373,7 +365,7 @@ mod tests {
             assert_eq!((board.head, shown(&board)), (end, shown(&anew)), "round {round}");
             assert_eq!(
                 board.urgent().count(),
-                board.all().iter().filter(|entry| is_urgent(entry.verdict.severity)).count()
+                board.all().iter().filter(|entry| entry.verdict.severity.is_urgent()).count()
             );
             severities.extend(board.all().iter().map(|entry| entry.verdict.severity.name()));
         }

@@ -114,7 +114,7 @@ pub fn triage<'a>(all: impl Iterator<Item = (EntityId, &'a TriageVerdict)>, choi
     let (mut by_severity, mut clusters, mut set_aside) = (BTreeMap::new(), BTreeMap::new(), 0);
     let mut needed = Vec::new();
     for (place, (id, verdict)) in all.enumerate() {
-        if !is_needed(verdict.severity) || verdict.condition == LEGACY {
+        if !verdict.severity.is_urgent() || verdict.condition == LEGACY {
             continue;
         }
         if verdict.is_set_aside && !choice.set_aside {
@@ -175,13 +175,6 @@ pub fn taken_back() -> Facts {
 /// The same condition of the same entity has the same fingerprint.
 pub fn fingerprint(view: &View<'_>) -> String {
     format!("{}:{}:{}", view.kind, view.id, condition(view))
-}
-
-pub(crate) const fn is_needed(severity: Severity) -> bool {
-    match severity {
-        Severity::Critical | Severity::Warning => true,
-        Severity::Info | Severity::Neutral => false,
-    }
 }
 
 /// What belongs together: the same reason, or the same state where there is no reason.

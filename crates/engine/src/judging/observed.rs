@@ -9,8 +9,8 @@ use callboard_kernel::EntityId;
 use callboard_kernel::health::{Liveness, Presence};
 use callboard_ledger::{Ledger, ReadError, Stored};
 
-use crate::judging::triage_input::TriageInput;
-use crate::judging::view::{View, evaluate_as};
+use crate::judging::judge::Basis;
+use crate::judging::view::{View, judged};
 use crate::judging::viewpoint::{ProcessReading, Viewpoint};
 use crate::run::find_saved_end;
 
@@ -19,20 +19,23 @@ use crate::run::find_saved_end;
 pub struct Observed {
     /// What is recorded.
     pub stored: Stored,
+    basis: Basis,
     look: ProcessReading,
 }
 
 impl Observed {
     /// Looks at what was read, and reads it again if it seems to be dead.
     pub fn of(ledger: &Ledger, stored: Stored, sight: &Viewpoint<'_>) -> Result<Self, ReadError> {
-        let look = TriageInput::of(&stored).look(sight);
+        let basis = Basis::of(&stored.entity);
+        let look = basis.look(sight);
         if look.liveness != Liveness::Dead || stored.entity.ended_at.is_some() {
-            return Ok(Self { stored, look });
+            return Ok(Self { stored, basis, look });
         }
         let again = read_again(ledger, stored.entity.state.id)?.unwrap_or(stored);
         // Its command may have been alive a moment before the end that is recorded now.
-        let look = TriageInput::of(&again).look(sight);
-        Ok(Self { stored: again, look })
+        let basis = Basis::of(&again.entity);
+        let look = basis.look(sight);
+        Ok(Self { stored: again, basis, look })
     }
 
     /// The same for many.
@@ -47,7 +50,7 @@ impl Observed {
 
     /// How it is shown.
     pub fn view(&self) -> View<'_> {
-        evaluate_as(&self.stored, self.look)
+        judged(&self.stored, self.basis.clone(), self.look)
     }
 }
 

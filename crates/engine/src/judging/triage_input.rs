@@ -9,7 +9,7 @@ use callboard_ledger::Stored;
 use callboard_lifecycle::{Delivery, Health, Lifecycle, PolicyVersion, ReasonCode, Severity, Tone, Words};
 
 use crate::host::process_table::Host;
-use crate::judging::attention::{LEGACY, Mark, condition, condition_of, is_needed};
+use crate::judging::attention::{LEGACY, Mark, condition, condition_of};
 use crate::judging::judge::Basis;
 use crate::judging::view::{View, as_claim};
 use crate::judging::viewpoint::{ProcessReading, Viewpoint};
@@ -107,7 +107,7 @@ impl TriageVerdict {
 
     /// Does it need somebody, and has nobody set it aside?
     pub fn needs_somebody(&self) -> bool {
-        is_needed(self.severity) && self.condition != LEGACY && !self.is_set_aside
+        self.severity.is_urgent() && self.condition != LEGACY && !self.is_set_aside
     }
 }
 

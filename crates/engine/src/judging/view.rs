@@ -151,7 +151,8 @@ pub fn evaluate_as(stored: &Stored, look: ProcessReading) -> View<'_> {
     judged(stored, Basis::of(&stored.entity), look)
 }
 
-fn judged(stored: &Stored, mut basis: Basis, look: ProcessReading) -> View<'_> {
+/// The view of an entity whose basis was read before.
+pub(crate) fn judged(stored: &Stored, mut basis: Basis, look: ProcessReading) -> View<'_> {
     let Entity { state, facts, .. } = &stored.entity;
     let judgement = basis.judge(look);
     let axes = Axes {

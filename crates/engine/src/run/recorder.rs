@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 use callboard_kernel::{
     Actor, Command, Context, Decision, EntityId, Facts, Moment, Observe, Order, RefusalCode, decide, fact,
 };
-use callboard_ledger::{AppendError, Fault, Ledger, OpenError, Receipt, Record, Request, Stored, Ticket};
+use callboard_ledger::{
+    AppendError, Fault, Ledger, OpenError, Receipt, Record, Request, Stored, Ticket, error_chain,
+};
 use callboard_lifecycle::ActorClass;
 use callboard_supervisor::Identity;
 
@@ -273,7 +275,7 @@ impl<'a> Recorder<'a> {
         let none = || io::Error::other("there was no randomness for a key");
         let keeper = self.keeper.as_ref().ok_or_else(none)?;
         let moves: Vec<Command> = self.begun.iter().chain([end]).cloned().collect();
-        keeper.keep(&moves, self.desk.clock.now(), &told(because))
+        keeper.keep(&moves, self.desk.clock.now(), &error_chain(because))
     }
 
     /// The run as it would be if its end were recorded.
@@ -306,15 +308,4 @@ impl<'a> Recorder<'a> {
 /// Does the store have another end, so that this one would never be recorded?
 const fn is_final(error: &RecordError) -> bool {
     matches!(error, RecordError::Append(AppendError::Refused(_)))
-}
-
-/// What an error says, with everything that led to it.
-fn told(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text += &format!(": {error}");
-        source = error.source();
-    }
-    text
 }

@@ -88,7 +88,7 @@ impl<'a> Snapshot<'a> {
     pub(super) fn attention(&self, limit: usize) -> Vec<Stored> {
         let mut urgent: Vec<(Severity, &Stored)> =
             self.views.values().map(|stored| (stored.rank(), stored)).collect();
-        urgent.retain(|(rank, _)| matches!(rank, Severity::Critical | Severity::Warning));
+        urgent.retain(|(rank, _)| rank.is_urgent());
         urgent.sort_by_key(|(rank, stored)| (*rank as i64, stored.entity.entered_at));
         urgent.into_iter().take(limit).map(|(_, stored)| stored.clone()).collect()
     }

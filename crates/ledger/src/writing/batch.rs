@@ -343,10 +343,7 @@ impl Stored {
 
     /// Does what is stored of it call for somebody, whatever its health?
     pub fn is_urgent(&self) -> bool {
-        match self.rank() {
-            Severity::Critical | Severity::Warning => true,
-            Severity::Info | Severity::Neutral => false,
-        }
+        self.rank().is_urgent()
     }
 
     /// May the process of a run outlive the end that is recorded? A run without a uid is one of an older release, which did not

@@ -6,14 +6,14 @@
 use axum::Extension;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use callboard_engine::mutant;
-use callboard_kernel::{EntityId, Moment, Value, fact};
+use callboard_engine::{mutant, new_id};
+use callboard_kernel::{EntityId, Value, fact};
 use callboard_ledger::{Page, RecordScope};
 use callboard_lifecycle::Kind;
 use callboard_wire::{RunRequest, Word};
 use serde::Serialize;
 use utoipa::ToSchema;
-use uuid::{Builder, NoContext, Timestamp, Uuid};
+use uuid::Builder;
 
 use super::body::{Json, Key};
 use super::commands::Nothing;
@@ -121,7 +121,7 @@ fn check(request: &RunRequest) -> Result<(), Problem> {
 
 /// A fresh id, or the one that belongs to a key of this caller.
 fn id_for(app: &App, who: &Principal, what: &str, key: &Key) -> EntityId {
-    let Some(key) = &key.0 else { return fresh(app.now()) };
+    let Some(key) = &key.0 else { return new_id(Kind::Session, app.now()) };
     let mut hasher = blake3::Hasher::new_derive_key("callboard 2026 run of an idempotency key");
     for part in [what.as_bytes(), &who.mark, key.as_bytes()] {
         hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
@@ -129,13 +129,6 @@ fn id_for(app: &App, who: &Principal, what: &str, key: &Key) -> EntityId {
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
     EntityId::new(Kind::Session, Builder::from_custom_bytes(bytes).into_uuid())
-}
-
-fn fresh(now: Moment) -> EntityId {
-    let micros = u64::try_from(now.as_micros()).unwrap_or(0);
-    let nanos = u32::try_from(micros % 1_000_000 * 1000).unwrap_or(0);
-    let timestamp = Timestamp::from_unix(NoContext, micros / 1_000_000, nanos);
-    EntityId::new(Kind::Session, Uuid::new_v7(timestamp))
 }
 
 /// What a run was asked for with: told in its first record, and compared when its key comes again.

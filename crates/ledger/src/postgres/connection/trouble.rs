@@ -3,11 +3,10 @@
 //! Invariant: an error the server answered with means that nothing was committed; a lost connection means that
 //! nobody knows. The two are never mixed. Deliberately absent: what to do about it; the writer knows.
 
-use std::error::Error;
-
 use deadpool_postgres::{PoolError, TimeoutType};
 use tokio_postgres::error::{Severity, SqlState};
 
+pub(in crate::postgres) use crate::error::chain;
 use crate::error::{Fault, ReadError};
 
 /// What is said of a server that is as good as gone.
@@ -68,16 +67,4 @@ pub(crate) fn is_away(error: &ReadError) -> bool {
 /// Can a connection that could not be made be made a little later? A wrong password or name stays wrong.
 pub(in crate::postgres) fn may_come_back(error: &tokio_postgres::Error) -> bool {
     error.code().is_none_or(|code| !["28", "3D", "42"].contains(&&code.code()[..2]))
-}
-
-/// An error with everything that led to it.
-pub(in crate::postgres) fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        source = error.source();
-    }
-    text
 }
