@@ -27,6 +27,7 @@ pub(crate) const TORTURES: &[Torture] = &[
     crate::server::origin::TORTURE,
     crate::server::idem::TORTURE,
     crate::server::secrets::TORTURE,
+    crate::server::services::TORTURE,
     crate::server::hostile_agent::TORTURE,
     crate::server::silence::TORTURE,
 ];

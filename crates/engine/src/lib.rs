@@ -31,5 +31,9 @@ pub use recovery::{
     sign,
 };
 pub use run::{Clock, Desk, EndedRun, RecordError, RunError, RunOrder, Unrecorded, agree, perform};
-pub use services::{Notifier, TellError, Told, notification_due};
+pub use services::{
+    Duty, HostedServices, Notifier, NotifierService, ReaperService, STORE_LEASE, Service, ServiceHost,
+    ServiceStanding, ServiceStatus, Stepped, TRACES, TellError, Told, host_lease, notification_due,
+    service_holder, services,
+};
 pub use stop::{StopFor, StopOutcome, StopWish, ask_to_stop, supervisor_seen, wish_to_stop};

@@ -79,6 +79,7 @@ impl Place {
             streams: 4,
             reap: None,
             traces: None,
+            notifications: callboard_engine::notify::Settings::off(),
         };
         let server = Server::bind(config).unwrap();
         let [own, other] =

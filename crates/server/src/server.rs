@@ -8,10 +8,14 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use callboard_engine::board::{Fleet, Trends};
-use callboard_engine::{Clock, Host, Reaper};
+use callboard_engine::notify::Settings as NotifySettings;
+use callboard_engine::{
+    Clock, Host, HostedServices, NotifierService, ReaperService, STORE_LEASE, Service, ServiceHost,
+    host_lease, service_holder,
+};
 use callboard_ledger::{Ledger, ReadError};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
@@ -29,14 +33,12 @@ use crate::memory;
 use crate::router::router;
 use crate::routes::{Calm, Latest, look};
 use crate::runner::Runner;
-use crate::traces::{self, TraceSettings, Traces, Untraceable};
+use crate::traces::{TraceService, TraceSettings, Traces, Untraceable};
 
 /// Threads that serve connections.
 const WORKERS: usize = 2;
 /// Threads that may wait for the store.
 const WAITING_MAX: usize = 16;
-/// How often leftovers of dead supervisors are looked for.
-const SWEEP: Duration = Duration::from_secs(600);
 /// Threads that only wait need little.
 const STACK_BYTES: usize = 1024 * 1024;
 
@@ -66,6 +68,8 @@ pub struct Config {
     pub reap: Option<Duration>,
     /// Where spans are sent, if anywhere.
     pub traces: Option<TraceSettings>,
+    /// Who is told what needs somebody, and how.
+    pub notifications: NotifySettings,
 }
 
 /// Why a server did not start.
@@ -110,6 +114,7 @@ pub struct Server {
     /// TERM and INT, caught before anybody is told where the server listens.
     signals: Option<[unix::Signal; 2]>,
     threads: Vec<JoinHandle<()>>,
+    services: Vec<HostedServices>,
     reap: Option<Duration>,
     /// Kept until it stops.
     left: Address,
@@ -156,11 +161,8 @@ impl Server {
         let deaths = Arc::new(Deaths::new().map_err(ServeError::Threads)?);
         let (feed, follower) = feed::follow(&config.ledger, Arc::clone(&deaths), stopping.clone())?;
         let mut threads = vec![follower];
+        let services = services(&config).map_err(ServeError::Threads)?;
         let traces = config.traces.map(Traces::start).transpose().map_err(ServeError::Threads)?;
-        if let Some(traces) = traces.clone() {
-            let followed = traces::follow(config.ledger.clone(), traces, stopping.clone());
-            threads.push(followed.map_err(ServeError::Threads)?);
-        }
         let bell = Arc::clone(&deaths.bell);
         let app = Arc::new(App {
             ledger: config.ledger,
@@ -189,7 +191,7 @@ impl Server {
             None => None,
         };
         threads.push(deaths::follow(Arc::clone(&app), reaper).map_err(ServeError::Threads)?);
-        Ok(Self { runtime, doors, address, app, stop, signals, threads, reap: config.reap, left })
+        Ok(Self { runtime, doors, address, app, stop, signals, threads, services, reap: config.reap, left })
     }
 
     /// Where it listens.
@@ -229,7 +231,7 @@ impl Server {
 
     /// Serves until it is told to stop, by a signal or by its stopper.
     pub fn run(self) {
-        let Self { runtime, doors, app, stop, signals, threads, reap, left, .. } = self;
+        let Self { runtime, doors, app, stop, signals, threads, services, reap, left, .. } = self;
         runtime.block_on(async {
             if let Some(signals) = signals {
                 tokio::spawn(stop_on_signal(signals, stop));
@@ -242,6 +244,7 @@ impl Server {
             listen::serve(doors, router(Arc::clone(&app)), app.stopping.clone()).await;
         });
         drop(left);
+        services.iter().for_each(HostedServices::tell_to_stop);
         drop(app.keys.keep_used());
         app.deaths.bell.ring();
         // Whoever still waits for the store is left behind; nothing that was acknowledged depends on them.
@@ -250,7 +253,31 @@ impl Server {
             // A panic was printed when it happened; the server stops all the same.
             drop(thread.join());
         }
+        services.into_iter().for_each(HostedServices::stop);
     }
+}
+
+/// Starts what happens by itself: for the store, and for this host, whose processes nobody else can see.
+fn services(config: &Config) -> io::Result<Vec<HostedServices>> {
+    let host = Arc::new(Host::this());
+    let clock = || Arc::clone(&config.clock);
+    let notifier = NotifierService::new(config.notifications.clone(), Arc::clone(&host), clock());
+    let mut of_store: Vec<Box<dyn Service>> = vec![Box::new(notifier)];
+    if let Some(settings) = config.traces.clone() {
+        of_store.push(Box::new(TraceService(settings)));
+    }
+    let mut hosted = vec![(STORE_LEASE.to_owned(), of_store)];
+    if let Some(every) = config.reap {
+        let runs = config.state_dir.join("runs");
+        let reaper = ReaperService::new(Arc::clone(&host), clock(), runs, every);
+        hosted.push((host_lease(&*host), vec![Box::new(reaper)]));
+    }
+    let holder = service_holder(&*host);
+    let start = |(lease, services)| {
+        let (ledger, holder) = (config.ledger.clone(), holder.clone());
+        ServiceHost { ledger, lease, holder, clock: clock(), services }.start()
+    };
+    hosted.into_iter().map(start).collect()
 }
 
 /// Reads what the first question would wait for. A store that cannot be read says so to whoever asks.
@@ -284,28 +311,16 @@ async fn stop_on_signal(signals: [unix::Signal; 2], stop: watch::Sender<bool>) {
     stop.send_replace(true);
 }
 
-/// Ends what is dead, now and then, and lets go of the supervisors that have ended.
+/// Lets go of the supervisors that have ended, and keeps the figures of this server up to date.
 async fn look_after(app: Shared, every: Duration) {
     let mut stopping = app.stopping.clone();
-    let mut swept: Option<Instant> = None;
     loop {
         tokio::select! {
             () = tokio::time::sleep(every) => {}
             _ = stopping.wait_for(|stop| *stop) => return,
         }
         let app = Arc::clone(&app);
-        let is_sweeping = swept.is_none_or(|swept| swept.elapsed() >= SWEEP);
-        if is_sweeping {
-            swept = Some(Instant::now());
-        }
         let looked = tokio::task::spawn_blocking(move || {
-            let (now, older_than, dry_run) = (app.now(), Duration::ZERO, false);
-            let reaper = Reaper { ledger: &app.ledger, table: &app.host, now, older_than, dry_run };
-            // A store that is away is looked at again the next time.
-            drop(reaper.reap());
-            if is_sweeping {
-                drop(app.sweep(false));
-            }
             app.runner.tidy();
             // A use that cannot be written down is written down with the next one.
             drop(app.keys.keep_used());

@@ -4,11 +4,13 @@
 //! never taken for a wish. Deliberately absent: deciding whether a wish can be met, which the engine does.
 
 mod run;
+mod services;
 mod shapes;
 mod trends;
 mod word;
 
 pub use run::{ContractSource, RunRequest, SandboxRequest};
+pub use services::{ServiceShown, ServicesAnswer};
 pub use shapes::{
     ActionShape, ActorRefShape, ArtifactsShape, AttentionItemShape, AttentionShape, CauseShape,
     EntityRefShape, ExitShape, GroupMemberShape, NormalizedStateShape, OneViewShape, PhaseShape,

@@ -5,5 +5,6 @@ pub(crate) mod hostile_agent;
 pub(crate) mod idem;
 pub(crate) mod origin;
 pub(crate) mod secrets;
+pub(crate) mod services;
 pub(crate) mod silence;
 pub(crate) mod sse;

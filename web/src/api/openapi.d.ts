@@ -533,6 +533,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/services": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What happens by itself, and whether it does. */
+        get: operations["services"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/trends": {
         parameters: {
             query?: never;
@@ -1190,6 +1207,41 @@ export interface components {
             profile: string;
             /** @description What it may write beside what the profile says. */
             write?: string[];
+        };
+        /** @description One service of a store. */
+        ServiceShown: {
+            /** @description What it does. */
+            does: string;
+            /** @description What went wrong in its last step. */
+            error?: string | null;
+            /** @description The process that runs it. */
+            holder?: string | null;
+            /**
+             * Format: int64
+             * @description How many records there are behind that one.
+             */
+            lag?: number | null;
+            /** @description When its last step was recorded. */
+            last_step_at?: string | null;
+            /** @description Its name. */
+            name: string;
+            /**
+             * Format: int64
+             * @description The last record that it has dealt with; null if it never ran, or does not follow the log.
+             */
+            position?: number | null;
+            /** @description How it stands: working, failing, or unattended if no process runs it. */
+            standing: string;
+        };
+        /** @description The services of a store. */
+        ServicesAnswer: {
+            /**
+             * Format: int64
+             * @description The newest record of the log.
+             */
+            head: number;
+            /** @description The services, by name. */
+            items: components["schemas"]["ServiceShown"][];
         };
         /** @description For how long. */
         Snooze: {
@@ -2403,6 +2455,34 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Started"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    services: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServicesAnswer"];
                 };
             };
             /** @description Why the request was not answered as it wished. */

@@ -99,6 +99,7 @@ export type Output = Sent<Described["OutputPage"]>;
 export type Counts = Sent<Described["CountsAnswer"]>;
 export type Trends = Sent<Described["Report"]>;
 export type Health = But<Sent<Described["HealthAnswer"]>, { store: Facts }>;
+export type Services = Sent<Described["ServicesAnswer"]>;
 export type Refusal = Sent<Described["Refusal"]>;
 
 /** What an order may say. */

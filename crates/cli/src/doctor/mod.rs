@@ -8,6 +8,7 @@ mod host;
 mod notices;
 mod rounds;
 mod runs;
+mod services;
 mod shelf;
 
 pub(crate) use check::{Check, Verdict};

@@ -1,7 +1,7 @@
 //! Every check, in the order in which they are told.
 
 use super::check::Check;
-use super::{host, notices, runs, shelf};
+use super::{host, notices, runs, services, shelf};
 use crate::clock;
 use crate::store::Store;
 
@@ -12,6 +12,7 @@ pub(crate) fn examine(store: &Store, test: bool) -> Vec<Check> {
     checks.extend(host::checks());
     if let Some(ledger) = &ledger {
         checks.extend(runs::checks(store, ledger, now));
+        checks.extend(services::checks(ledger, now));
     }
     checks.extend(notices::checks(test, now));
     checks

@@ -8,15 +8,13 @@ use std::io::Write;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use callboard_engine::{Host, Notifier, Told, View, needs_somebody, notification_due};
+use callboard_engine::{Host, Notifier, Told, View, id_of_roots, needs_somebody, notification_due};
 use callboard_kernel::{EntityId, one_line};
 use callboard_ledger::Ledger;
-use callboard_lifecycle::Kind;
 use callboard_notify::Settings;
 
 use crate::clock::{self, Real};
 use crate::error::{Error, told};
-use crate::input::ids;
 use crate::store::Store;
 use crate::store::config;
 
@@ -61,8 +59,8 @@ fn after_day(settings: &Settings, store: &Store, host: &Host) -> Option<String> 
 }
 
 fn send_root(notifier: &Notifier<'_>) -> Option<String> {
-    match notifier.send_daily_root(ids::of_key(Kind::Claim, "roots of this store")) {
-        Ok(Told::Sent | Told::NotDue) => None,
+    match notifier.send_daily_root(id_of_roots()) {
+        Ok(Told::Sent | Told::NotDue | Told::Later) => None,
         Ok(Told::Failed(problem)) => Some(problem),
         Err(error) => Some(told(&error)),
     }
@@ -71,7 +69,7 @@ fn send_root(notifier: &Notifier<'_>) -> Option<String> {
 /// Tells one; what went wrong, if anything did.
 fn tell(notifier: &Notifier<'_>, id: EntityId) -> Option<String> {
     match notifier.tell(id) {
-        Ok(Told::Sent | Told::NotDue) => None,
+        Ok(Told::Sent | Told::NotDue | Told::Later) => None,
         Ok(Told::Failed(problem)) => Some(problem),
         Err(error) => Some(told(&error)),
     }

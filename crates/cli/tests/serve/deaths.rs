@@ -14,6 +14,7 @@ use callboard_kernel::{
 use callboard_ledger::{Ledger, Options, Request};
 use callboard_lifecycle::session::{SessionState, SessionTrigger};
 use callboard_lifecycle::{ActorClass, Kind, reason};
+use callboard_notify::Settings;
 use callboard_server::{Config, NotStarted, Runner, Server, Stopper};
 use callboard_supervisor::process;
 use callboard_wire::RunRequest;
@@ -80,6 +81,7 @@ impl Within {
             streams: 16,
             reap,
             traces: None,
+            notifications: Settings::off(),
         }));
         let (address, stopper) = (server.address(), server.stopper());
         let token = sure(std::fs::read_to_string(dir.path().join("operator.token"))).trim().to_owned();

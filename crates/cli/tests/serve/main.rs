@@ -11,6 +11,7 @@ mod floods;
 mod host;
 mod looks;
 mod schema;
+mod services;
 mod store;
 mod traces;
 mod wire;

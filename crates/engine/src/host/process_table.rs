@@ -37,6 +37,11 @@ impl Host {
         Self { here, census: Mutex::new(None) }
     }
 
+    /// What the host is called.
+    pub fn name(&self) -> &str {
+        &self.here.host
+    }
+
     /// Forgets what was counted, because somebody ended since.
     pub fn forget(&self) {
         *self.census.lock().unwrap_or_else(PoisonError::into_inner) = None;

@@ -1,9 +1,23 @@
-//! What happens by itself.
+//! What happens by itself: services, each a name, when it is due, and one step.
 //!
-//! Invariant: a step is safe to repeat. Deliberately absent: what is sent and how, which the crate `callboard-notify` knows.
+//! Invariant: a service follows the log from a position that it has recorded, so a crash repeats a step and never skips one; steps are
+//! safe to repeat. One process at a time makes them, the one that holds the lease. Deliberately absent: what is sent and how,
+//! which the crate `callboard-notify` knows.
 
 mod daily_root;
+mod failure;
+mod host;
 mod notification;
 mod notifier;
+mod reaping;
+mod service;
+mod status;
+mod telling;
+mod tenure;
 
+pub use host::{HostedServices, ServiceHost};
 pub use notifier::{Notifier, TellError, Told, notification_due};
+pub use reaping::ReaperService;
+pub use service::{Duty, Service, Stepped};
+pub use status::{STORE_LEASE, ServiceStanding, ServiceStatus, TRACES, host_lease, service_holder, services};
+pub use telling::NotifierService;

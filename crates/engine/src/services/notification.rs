@@ -59,8 +59,10 @@ pub(super) struct NotificationMark {
 /// What is to be done about a condition.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Due {
-    /// It was told, somebody is telling it, or it cannot be told.
+    /// It was told, or it cannot be told.
     No,
+    /// Somebody is telling it, or it is tried again after a while.
+    Later,
     /// It is to be told, on the ways that are still open.
     Yes(NotificationMark),
 }
@@ -81,8 +83,11 @@ impl NotificationMark {
             Some("sending") => ABANDONED,
             Some(_) | None => PAUSE * 2_u32.saturating_pow(tries.saturating_sub(1).min(TRIES_MAX)),
         };
-        if tries >= TRIES_MAX || age < wait {
+        if tries >= TRIES_MAX {
             return Due::No;
+        }
+        if age < wait {
+            return Due::Later;
         }
         let (desktop, webhook) =
             (ChannelState::of(mark, fact::DESKTOP), ChannelState::of(mark, fact::WEBHOOK));
@@ -146,7 +151,7 @@ mod tests {
     }
 
     fn is_due(stored: &Stored, now: Moment) -> bool {
-        NotificationMark::due(&evaluate(stored, &Viewpoint::past(now)), now) != Due::No
+        matches!(NotificationMark::due(&evaluate(stored, &Viewpoint::past(now)), now), Due::Yes(_))
     }
 
     #[test]

@@ -33,8 +33,10 @@ pub struct Notifier<'a> {
 /// What became of telling.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Told {
-    /// It needs nobody, it was told, or somebody else tells it.
+    /// It needs nobody, or it was told.
     NotDue,
+    /// Somebody else is telling it, or it failed and is tried again after a while.
+    Later,
     /// It was sent.
     Sent,
     /// It was not, for this reason; it is recorded and tried again later.
@@ -60,10 +62,12 @@ pub enum TellError {
 
 /// Is the condition of this view to be told at this moment?
 pub fn notification_due(view: &View<'_>, settings: &Settings, now: Moment) -> bool {
-    !settings.is_off()
-        && view.state.severity <= settings.min_severity
-        && needs_somebody(view, now)
-        && NotificationMark::due(view, now) != Due::No
+    is_wanted(view, settings, now) && matches!(NotificationMark::due(view, now), Due::Yes(_))
+}
+
+/// Does the user want to be told of the condition of this view?
+fn is_wanted(view: &View<'_>, settings: &Settings, now: Moment) -> bool {
+    !settings.is_off() && view.state.severity <= settings.min_severity && needs_somebody(view, now)
 }
 
 /// What was found out about one claim.
@@ -80,10 +84,14 @@ impl Notifier<'_> {
             let now = self.clock.now();
             let Some(stored) = self.ledger.entity(id)? else { return Ok(Told::NotDue) };
             let view = evaluate(&stored, &Viewpoint::present(now, self.table));
-            if !notification_due(&view, self.settings, now) {
+            if !is_wanted(&view, self.settings, now) {
                 return Ok(Told::NotDue);
             }
-            let Due::Yes(before) = NotificationMark::due(&view, now) else { return Ok(Told::NotDue) };
+            let before = match NotificationMark::due(&view, now) {
+                Due::No => return Ok(Told::NotDue),
+                Due::Later => return Ok(Told::Later),
+                Due::Yes(before) => before,
+            };
             let mark = NotificationMark { tries: before.tries + 1, ..before };
             match self.write(&stored, mark.facts(&view, "sending", &self.by(), now), now)? {
                 Claim::Held => return self.deliver(&view, mark, now),
@@ -91,7 +99,7 @@ impl Notifier<'_> {
                 Claim::Again => {}
             }
         }
-        Ok(Told::NotDue)
+        Ok(Told::Later)
     }
 
     fn deliver(

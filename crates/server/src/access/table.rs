@@ -72,6 +72,7 @@ const TABLE: &[(&str, &str, Needs)] = &[
     (GET, "/api/v1/trends", Look),
     (GET, "/api/v1/events", Look),
     (GET, "/api/v1/health", Look),
+    (GET, "/api/v1/services", Look),
     (GET, "/api/v1/openapi.json", Look),
     (GET, "/api/v1/admin/info", Look),
     (GET, "/api/v1/admin/export", Look),

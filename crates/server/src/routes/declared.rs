@@ -6,7 +6,9 @@
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::{admin, artifacts, commands, entities, events, health, output, overview, reference, runs};
+use super::{
+    admin, artifacts, commands, entities, events, health, output, overview, reference, runs, services,
+};
 use crate::app::Shared;
 
 /// The API below `/api/v1`.
@@ -38,6 +40,7 @@ pub(crate) fn api() -> OpenApiRouter<Shared> {
         .routes(routes!(reference::reasons))
         .routes(routes!(reference::vocabulary))
         .routes(routes!(health::health))
+        .routes(routes!(services::services))
         .routes(routes!(admin::info))
         .routes(routes!(admin::reap))
         .routes(routes!(admin::verify))

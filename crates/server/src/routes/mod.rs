@@ -18,6 +18,7 @@ mod page;
 mod range;
 mod reference;
 mod runs;
+mod services;
 
 pub(crate) use body::{BODY_TIME, SAID_MAX, whole};
 pub(crate) use declared::api;

@@ -55,6 +55,7 @@ const DESCRIBED: &[(&str, &str, Needs)] = &[
     ("GET", "/trends", Look),
     ("GET", "/events", Look),
     ("GET", "/health", Look),
+    ("GET", "/services", Look),
     ("GET", "/admin/info", Look),
     ("GET", "/admin/export", Look),
     ("POST", "/admin/reap", Act),

@@ -9,6 +9,7 @@ import { useDocument } from "../../state/board";
 import { bytes, count, UNKNOWN } from "../../time/format";
 import { Interventions } from "./interventions";
 import { Reap } from "./reap";
+import { Services } from "./services";
 import { Upkeep } from "./upkeep";
 
 export function AdminPage() {
@@ -40,6 +41,7 @@ export function AdminPage() {
             <Runs health={health} />
             <Interventions />
             <Reap onDone={reload} />
+            <Services />
           </div>
           <div>
             <Store store={store} writer={health.writer} />

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use callboard_ledger::Ledger;
+use callboard_notify::Settings;
 use callboard_server::{Config, Runner, Server};
 use clap::Args;
 
@@ -55,6 +56,7 @@ impl DemoArgs {
             streams: STREAMS,
             reap: (!self.once).then_some(REAP),
             traces: None,
+            notifications: Settings::off(),
         })
         .map_err(Error::Serve)?;
         match self.once {

@@ -21,9 +21,9 @@ use crate::input::word::{Misread, Reading};
 use crate::launch::background::Background;
 use crate::launch::shim_input;
 use crate::show::screen::Screen;
-use crate::store::Store;
 use crate::store::sending;
 use crate::store::sending::need_person;
+use crate::store::{Store, config};
 
 /// Serve the dashboard, the API and the live feed.
 ///
@@ -109,6 +109,7 @@ impl ServeArgs {
             reap: Some(REAP),
             traces: TraceSettings::read(|name| std::env::var(name).ok())
                 .map_err(|error| Error::Serve(error.into()))?,
+            notifications: config::notifications().map_err(Error::Settings)?,
         })
         .map_err(Error::Serve)?;
         let (url, page, login) = (server.url(), server.page(), server.login().map_err(Error::Serve)?);

@@ -99,9 +99,16 @@ impl Receiver {
         }
     }
 
+    /// The calls that came until this moment.
+    pub(crate) fn arrived(&self) -> Vec<Call> {
+        let calls: Vec<Call> = self.calls.try_iter().collect();
+        calls.iter().for_each(Call::check_signature);
+        calls
+    }
+
     /// No call came until this moment.
     pub(crate) fn is_quiet(&self) -> bool {
-        matches!(self.calls.try_recv(), Err(std::sync::mpsc::TryRecvError::Empty))
+        self.arrived().is_empty()
     }
 
     /// No call comes within this time.

@@ -1,0 +1,115 @@
+//! How the services of a store stand: who runs them, how far they have come, what went wrong.
+//!
+//! Invariant: it is read from the store and says nothing that is not recorded there. Deliberately absent: words for people, which
+//! the surfaces have.
+
+use callboard_kernel::Moment;
+use callboard_ledger::{LeaseSeen, Ledger, ReadError, ServiceStep};
+use serde::Serialize;
+
+use crate::judging::viewpoint::ProcessTable;
+
+/// The lease of the services that one process runs for the whole store.
+pub const STORE_LEASE: &str = "services";
+/// What the lease of the services begins with that one process on each host runs.
+const HOST_LEASE: &str = "services@";
+/// Tells what needs somebody.
+pub(super) const NOTIFIER: &str = "notifier";
+/// Sends the spans of runs that ended.
+pub const TRACES: &str = "traces";
+/// What the name of a reaper begins with; the name of its host follows.
+pub(super) const REAPER_ON: &str = "reaper@";
+
+/// One service of a store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ServiceStatus {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub does: &'static str,
+    /// How it stands.
+    pub standing: ServiceStanding,
+    /// The process that runs it; nothing if none does.
+    pub holder: Option<String>,
+    /// The last record that it has dealt with; nothing if it never ran, or does not follow the log.
+    pub position: Option<u64>,
+    /// How many records there are behind that one.
+    pub lag: Option<u64>,
+    /// When its last step was recorded.
+    pub last_step_at: Option<Moment>,
+    /// What went wrong in its last step.
+    pub error: Option<String>,
+}
+
+/// How a service stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ServiceStanding {
+    /// A process runs it, and its last step went well.
+    Working,
+    /// A process runs it, and its last step failed.
+    Failing,
+    /// No process runs it.
+    Unattended,
+}
+
+/// The lease of the services of the host that is seen from here. Two containers of one name are two hosts.
+pub fn host_lease(table: &dyn ProcessTable) -> String {
+    let here = table.here();
+    let place = format!("{:?}\0{:?}", here.machine, here.pid_ns);
+    format!("{HOST_LEASE}{}#{}", here.host, &blake3::hash(place.as_bytes()).to_hex()[..8])
+}
+
+/// This process, as the holder of a lease.
+pub fn service_holder(table: &dyn ProcessTable) -> String {
+    format!("process {} on {}", std::process::id(), table.here().host)
+}
+
+/// Lists the services of a store: those that have run, and those that would if somebody ran them.
+pub fn services(ledger: &Ledger) -> Result<Vec<ServiceStatus>, ReadError> {
+    let (leases, head) = (ledger.leases()?, ledger.head()?);
+    let mut steps = ledger.service_steps()?;
+    let is_known = |name: &str| steps.iter().any(|step| step.service == name);
+    let missing = (!is_known(NOTIFIER)).then(|| status(None, NOTIFIER, &leases, head));
+    steps.sort_by(|one, other| one.service.cmp(&other.service));
+    let known = steps.iter().map(|step| status(Some(step), &step.service, &leases, head));
+    Ok(missing.into_iter().chain(known).collect())
+}
+
+fn status(step: Option<&ServiceStep>, name: &str, leases: &[LeaseSeen], head: u64) -> ServiceStatus {
+    let is_its = |lease: &str| match name.strip_prefix(REAPER_ON) {
+        Some(host) => lease
+            .strip_prefix(HOST_LEASE)
+            .and_then(|rest| rest.rsplit_once('#'))
+            .is_some_and(|(its, _)| its == host),
+        None => lease == STORE_LEASE,
+    };
+    let held = leases.iter().find(|seen| !seen.left.is_zero() && is_its(&seen.lease.name));
+    let error = step.and_then(|step| step.error.clone());
+    let standing = match (held, &error) {
+        (None, _) => ServiceStanding::Unattended,
+        (Some(_), Some(_)) => ServiceStanding::Failing,
+        (Some(_), None) => ServiceStanding::Working,
+    };
+    // A reaper looks at everything that is alive, whatever was recorded since.
+    let position = step.filter(|_| !name.starts_with(REAPER_ON)).map(|step| step.position);
+    ServiceStatus {
+        name: name.to_owned(),
+        does: does(name),
+        standing,
+        holder: held.map(|seen| seen.lease.holder.clone()),
+        position,
+        lag: position.map(|position| head.saturating_sub(position)),
+        last_step_at: step.map(|step| step.at),
+        error,
+    }
+}
+
+fn does(name: &str) -> &'static str {
+    match name {
+        NOTIFIER => "tells you what needs you, by the notifications that are turned on",
+        TRACES => "sends a span of every run that ended to the OpenTelemetry collector",
+        _ if name.starts_with(REAPER_ON) => "ends runs of its host whose supervisor died",
+        _ => "a service of another version of callboard",
+    }
+}
