@@ -12,6 +12,7 @@ mod redact;
 mod run;
 mod services;
 mod stop;
+mod world;
 
 pub use callboard_delivery as delivery;
 pub use callboard_notify as notify;
@@ -37,3 +38,4 @@ pub use services::{
     service_holder, services,
 };
 pub use stop::{StopFor, StopOutcome, StopWish, ask_to_stop, supervisor_seen, wish_to_stop};
+pub use world::{Job, PreparedCommand, Room, RunningCommand, World};

@@ -4,6 +4,8 @@
 //! supervisor's pid is never signalled, nor is a process of another user, even by root. Asking twice skips the rest of the
 //! grace. Deliberately absent: ending processes, which the supervisor does, or the reaper where there is none any more.
 
+#![expect(clippy::disallowed_methods, reason = "it sends signals on this machine")]
+
 use std::io::ErrorKind;
 
 use callboard_kernel::health::{Liveness, ProcessIdentity};

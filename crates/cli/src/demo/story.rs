@@ -198,7 +198,7 @@ impl Fleet {
     /// Ends the one whose supervisor was killed, as the server does every ten seconds.
     pub(crate) fn reap(&self, ledger: &Ledger) -> Result<Vec<Scene>, Error> {
         let (host, now, older_than, dry_run) = (Host::this(), clock::now(), Duration::ZERO, false);
-        let reaper = Reaper { ledger, table: &host, now, older_than, dry_run };
+        let reaper = Reaper { ledger, world: &host, now, older_than, dry_run };
         reaper.reap().map_err(crate::commands::records::reap::of_reaper)?;
         let killed = self.runs.iter().filter(|(_, role)| role.act == Act::Kill);
         let until = Instant::now() + PATIENCE;
@@ -231,7 +231,7 @@ pub(crate) fn clear(ledger: &Ledger, fleet: Option<Fleet>) -> Result<(), Error> 
     let (host, until) = (Host::this(), Instant::now() + PATIENCE);
     while !alive(ledger)?.is_empty() && Instant::now() < until {
         let (now, older_than, dry_run) = (clock::now(), Duration::ZERO, false);
-        let reaper = Reaper { ledger, table: &host, now, older_than, dry_run };
+        let reaper = Reaper { ledger, world: &host, now, older_than, dry_run };
         reaper.reap().map_err(crate::commands::records::reap::of_reaper)?;
         std::thread::sleep(LOOK);
     }

@@ -25,7 +25,7 @@ pub(super) fn checks(store: &Store, ledger: &Ledger, now: Moment) -> Vec<Check> 
 
 fn supervisors(ledger: &Ledger, now: Moment) -> Check {
     let host = Host::this();
-    let reaper = Reaper { ledger, table: &host, now, older_than: Duration::ZERO, dry_run: true };
+    let reaper = Reaper { ledger, world: &host, now, older_than: Duration::ZERO, dry_run: true };
     match reaper.reap() {
         Err(error) => {
             let advice = "callboard store check says what is damaged";

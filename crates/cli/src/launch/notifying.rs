@@ -34,7 +34,7 @@ pub(crate) fn after_end(view: &View<'_>, store: &Store, host: &Host, quiet: bool
         Ok(settings) if !notification_due(view, &settings, now) => return,
         Ok(settings) => match store.reopen_quietly() {
             Ok(ledger) => {
-                let notifier = Notifier { ledger: &ledger, settings: &settings, table: host, clock: &Real };
+                let notifier = Notifier { ledger: &ledger, settings: &settings, world: host, clock: &Real };
                 tell(&notifier, view.id)
             }
             Err(error) => Some(told(&error)),
@@ -53,7 +53,7 @@ fn after_day(settings: &Settings, store: &Store, host: &Host) -> Option<String> 
         return None;
     }
     match store.reopen_quietly() {
-        Ok(ledger) => send_root(&Notifier { ledger: &ledger, settings, table: host, clock: &Real }),
+        Ok(ledger) => send_root(&Notifier { ledger: &ledger, settings, world: host, clock: &Real }),
         Err(error) => Some(told(&error)),
     }
 }
@@ -119,7 +119,7 @@ impl Teller {
         let thread = std::thread::Builder::new().name("notifier".to_owned());
         let spawned = thread.spawn(move || {
             let host = Host::this();
-            let notifier = Notifier { ledger: &ledger, settings: &settings, table: &host, clock: &Real };
+            let notifier = Notifier { ledger: &ledger, settings: &settings, world: &host, clock: &Real };
             if is_root_due {
                 // What went wrong is recorded, and tried again later.
                 send_root(&notifier);

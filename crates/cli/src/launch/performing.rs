@@ -98,8 +98,10 @@ fn supervise(
     let order = order.inspect_err(|_| {
         discard(&dir);
     })?;
+    let host = Host::this();
     let (open, reopen) = (|| store.open_quietly(), || store.reopen_quietly());
-    let desk = Desk { open: &open, reopen: &reopen, clock: &Real, is_shared: store.is_shared()? };
+    let desk =
+        Desk { open: &open, reopen: &reopen, clock: &Real, world: &host, is_shared: store.is_shared()? };
     let mut is_let_go = false;
     let mut started = |id: EntityId| {
         if supervision == Supervision::Background {

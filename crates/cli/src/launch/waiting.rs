@@ -32,7 +32,7 @@ pub(crate) fn until_ended(
             return Ok(Some(stored));
         }
         let (now, older_than, dry_run) = (clock::now(), Duration::ZERO, false);
-        let reaper = Reaper { ledger, table: &host, now, older_than, dry_run };
+        let reaper = Reaper { ledger, world: &host, now, older_than, dry_run };
         reaper.consider(&stored).map_err(of_reaper)?;
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         if left.is_some_and(|left| left.is_zero()) {

@@ -2,6 +2,7 @@
 //! belongs to.
 
 mod enclosing_run;
+pub(crate) mod machine;
 pub(crate) mod owner;
 pub(crate) mod process_table;
 pub(crate) mod project;

@@ -3,6 +3,8 @@
 //! Invariant: a host without a readable process table sees nothing and says so by knowing nobody; then nothing is judged
 //! dead from here.
 
+#![expect(clippy::disallowed_methods, reason = "this is the process table of the machine")]
+
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::os::fd::OwnedFd;

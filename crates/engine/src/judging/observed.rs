@@ -5,10 +5,13 @@
 //! see something else. An end that a supervisor could not record and kept beside the output is recorded by whoever sees that
 //! the supervisor is gone. Deliberately absent: judging, which the view does.
 
+use std::path::Path;
+
 use callboard_kernel::EntityId;
 use callboard_kernel::health::{Liveness, Presence};
 use callboard_ledger::{Ledger, ReadError, Stored};
 
+use crate::host::machine::read_left;
 use crate::judging::judge::Basis;
 use crate::judging::view::{View, judged};
 use crate::judging::viewpoint::{ProcessReading, Viewpoint};
@@ -58,9 +61,10 @@ impl Observed {
 /// store still cannot be written, the next one who looks tries again.
 pub fn read_again(ledger: &Ledger, id: EntityId) -> Result<Option<Stored>, ReadError> {
     let Some(stored) = ledger.entity(id)? else { return Ok(None) };
+    let remove = |path: &Path| drop(std::fs::remove_file(path));
     if stored.entity.ended_at.is_none()
-        && let Ok(Some(kept)) = find_saved_end(&stored)
-        && kept.record(ledger, &stored).is_ok()
+        && let Ok(Some(kept)) = find_saved_end(&stored, &read_left)
+        && kept.record(ledger, &stored, &remove).is_ok()
     {
         return ledger.entity(id);
     }

@@ -17,17 +17,16 @@ use callboard_kernel::{
 use callboard_ledger::{AppendError, Fault, Ledger, ReadError, Request, Slice, Stored};
 use callboard_lifecycle::session::{SessionState, SessionTrigger};
 use callboard_lifecycle::{ActorClass, Health, Kind, ReasonCode, Words};
-use callboard_supervisor::process;
 use serde::Serialize;
 
 use crate::host::owner::stranger;
-use crate::host::process_table::identity;
 use crate::judging::recorded::{command, keeper};
 use crate::judging::view::{View, evaluate};
-use crate::judging::viewpoint::{ProcessTable, Viewpoint, is_seen_alive};
+use crate::judging::viewpoint::{Viewpoint, is_seen_alive};
 use crate::mutant;
 use crate::recovery::read_end::{Kept, ReadExit};
 use crate::run::{SavedEnd, checks_of, delivered, find_saved_end, process_facts, unchecked};
+use crate::world::{Job, World};
 
 /// How long those who are asked to go get before they are killed.
 const GRACE: Duration = Duration::from_secs(2);
@@ -44,7 +43,7 @@ pub struct Reaper<'a> {
     /// Where it looks and writes.
     pub ledger: &'a Ledger,
     /// The host it stands on.
-    pub table: &'a (dyn ProcessTable + Sync),
+    pub world: &'a dyn World,
     /// When it looks.
     pub now: Moment,
     /// How long nothing must have been heard of a run.
@@ -104,24 +103,24 @@ impl Reaper<'_> {
             slice.beyond = Some(last.entity.state.id);
             // Who does not go when asked is waited for, and nobody waits behind the processes of another run. Most are
             // alive, and to see that nobody has to wait.
-            std::thread::scope(|scope| {
-                let mut looks = Vec::new();
-                for stored in &some {
-                    match self.left_alone(stored) {
-                        Some(left) => done.push(Ok(left)),
-                        None => looks.push(scope.spawn(|| self.consider(stored))),
-                    }
+            let mut doubtful = Vec::new();
+            for stored in &some {
+                match self.left_alone(stored) {
+                    Some(left) => done.push(Ok(left)),
+                    None => doubtful.push((stored, None)),
                 }
-                for look in looks {
-                    done.push(look.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-                }
-            });
+            }
+            let look = |(stored, became): &mut (&Stored, Option<Result<Reaped, ReapError>>)| {
+                *became = Some(self.consider(stored));
+            };
+            self.world.each(doubtful.iter_mut().map(|one| Box::new(move || look(one)) as Job<'_>).collect());
+            done.extend(doubtful.into_iter().filter_map(|(_, became)| became));
         }
     }
 
     /// What is to be said of a run that is left alone; nothing if it may be dead.
     fn left_alone(&self, stored: &Stored) -> Option<Reaped> {
-        let view = evaluate(stored, &Viewpoint::present(self.now, self.table));
+        let view = evaluate(stored, &Viewpoint::present(self.now, self.world));
         let because = self.finding(stored, &view).err()?;
         let title = view.title.map(str::to_owned);
         Some(Reaped { id: view.id, title, act: ReapAct::LeftAlone, because, processes_ended: 0 })
@@ -129,7 +128,7 @@ impl Reaper<'_> {
 
     /// Looks at one run.
     pub fn consider(&self, stored: &Stored) -> Result<Reaped, ReapError> {
-        let view = evaluate(stored, &Viewpoint::present(self.now, self.table));
+        let view = evaluate(stored, &Viewpoint::present(self.now, self.world));
         let done = |act, because: String, processes_ended| Reaped {
             id: view.id,
             title: view.title.map(str::to_owned),
@@ -141,7 +140,7 @@ impl Reaper<'_> {
             Ok(finding) => finding,
             Err(alive) => return Ok(done(ReapAct::LeftAlone, alive, 0)),
         };
-        let finding = match find_saved_end(stored) {
+        let finding = match find_saved_end(stored, &|path, bytes| self.world.read_left(path, bytes)) {
             Ok(Some(kept)) => {
                 let because = format!("its supervisor kept its end in {}", kept.path.display());
                 return self.record_kept(stored, kept, |act, told: Option<String>| {
@@ -182,7 +181,7 @@ impl Reaper<'_> {
         if self.dry_run {
             return Ok(done(ReapAct::WouldEnd, None));
         }
-        match kept.record(self.ledger, stored) {
+        match kept.record(self.ledger, stored, &|path| self.world.remove(path)) {
             Ok(()) => Ok(done(ReapAct::Ended, None)),
             Err(AppendError::Refused(refusal)) => {
                 self.again(stored, |_| done(ReapAct::LeftAlone, Some(refusal.message.clone())))
@@ -253,7 +252,7 @@ impl Reaper<'_> {
     }
 
     fn dead(&self, health: Health, process: Option<ProcessIdentity>, view: &View<'_>) -> Finding {
-        let here = self.table.here();
+        let here = self.world.here();
         let heard = view.last_activity_at.map_or_else(|| "never".to_owned(), |at| at.to_string());
         let seen_from = |process: &ProcessIdentity| process.place.seen_from(here);
         let restarted = process.as_ref().map(seen_from) == Some(Vantage::Restarted);
@@ -296,12 +295,12 @@ impl Reaper<'_> {
             ProcessIdentity { place: keeper.place, pid, started_ticks }
         });
         // Whoever can write a shared store could name any process of ours as the command of a run.
-        let named = recorded.as_ref().filter(|_| !self.ledger.is_shared()).map(identity);
+        let named = recorded.as_ref().filter(|_| !self.ledger.is_shared());
         let markers = [Some(id), checks].into_iter().flatten();
-        let ended = markers.map(|marker| process::end_all(&marker, named.as_ref(), GRACE));
+        let ended = markers.map(|marker| self.world.end_marked(&marker, named, GRACE));
         let (count, left) =
             ended.fold((0, 0), |(count, left), ended| (count + ended.count, left + ended.left));
-        let is_alive = recorded.is_some_and(|command| is_seen_alive(&command, self.table));
+        let is_alive = recorded.is_some_and(|command| is_seen_alive(&command, self.world));
         Some((count, left.max(u32::from(is_alive))))
     }
 
@@ -360,14 +359,14 @@ impl Reaper<'_> {
             transition.data.record(fact::LEFTOVERS, i64::from(left));
         }
         if left.is_some_and(|left| left > 0) {
-            transition.data.record(fact::SURVIVORS, survivors(stored));
+            transition.data.record(fact::SURVIVORS, survivors(stored, self.world));
         }
         transition.data.merge(&promised.facts());
         let mut command = Command::new(view.id, Order::Transition(transition));
         command.if_version = Some(view.version);
         // `finding` has seen that nobody is there who would record the end.
         command.testimony.supervisor = Some(SupervisorSeen::Absent);
-        let actor = Actor::new(ActorClass::System, format!("reaper@{}", self.table.here().host));
+        let actor = Actor::new(ActorClass::System, format!("reaper@{}", self.world.here().host));
         Request { command, actor, now: self.now, cause: None }
     }
 }
@@ -453,9 +452,9 @@ fn agreement(stored: &Stored) -> Option<Agreement> {
 }
 
 /// Those who could not be ended, as they are recorded.
-fn survivors(stored: &Stored) -> Vec<Facts> {
+fn survivors(stored: &Stored, world: &dyn World) -> Vec<Facts> {
     let id = stored.entity.state.id.to_string();
-    let found = [checks_of(&id), id].into_iter().flat_map(|marker| process::find_marked(&marker));
+    let found = [checks_of(&id), id].into_iter().flat_map(|marker| world.find_marked(&marker));
     found.take(SURVIVORS_MAX).map(|one| process_facts(&one)).collect()
 }
 

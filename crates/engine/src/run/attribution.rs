@@ -5,15 +5,16 @@
 
 use std::time::Duration;
 
+use callboard_kernel::health::{Liveness, Vantage, liveness};
 use callboard_kernel::{EntityId, Facts, fact};
 use callboard_ledger::Stored;
 use callboard_supervisor::{Cause, End, How, Sender, StopCause, Timer, process};
 
 use super::watching::Watching;
-use crate::host::process_table::identity;
 use crate::judging::recorded::keeper;
 use crate::mutant;
 use crate::stop::{StopFor, wish};
+use crate::world::World;
 
 /// How long after the end of the run around it a run can have been ended with it.
 const TOGETHER: Duration = Duration::from_secs(5);
@@ -91,6 +92,7 @@ impl Watching<'_, '_> {
         if mutant::removed("stop_of_the_parent") {
             return None;
         }
+        let world = self.recorder.world();
         let sent = |stored: &Stored| {
             let facts = &stored.entity.facts;
             let is_its_supervisor = keeper(facts).is_some_and(|keeper| {
@@ -98,7 +100,7 @@ impl Watching<'_, '_> {
                 let same = |other: process::Identity| other.started_ticks == keeper.started_ticks;
                 keeper.pid == pid && sender.identity().is_none_or(same)
             });
-            let is_over = || stored.entity.ended_at.is_some() || is_abandoned(facts);
+            let is_over = || stored.entity.ended_at.is_some() || is_abandoned(facts, world);
             is_its_supervisor || (sender.is_our_program() && is_over())
         };
         let around = self.around.clone();
@@ -143,7 +145,9 @@ pub(super) const fn stop_word(cause: Cause) -> &'static str {
 }
 
 /// Is the supervisor of a run dead, so that whoever ends it now ends what was started inside of it?
-fn is_abandoned(facts: &Facts) -> bool {
-    let seen = keeper(facts).map(|keeper| process::look(&identity(&keeper)));
-    matches!(seen, Some(Ok(process::Sighting::Gone | process::Sighting::Zombie)))
+fn is_abandoned(facts: &Facts, table: &dyn World) -> bool {
+    keeper(facts).is_some_and(|keeper| {
+        keeper.place.seen_from(table.here()) == Vantage::Here
+            && liveness(Some(&keeper), table.here(), table.look(keeper.pid)) == Liveness::Dead
+    })
 }

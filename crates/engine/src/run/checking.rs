@@ -3,6 +3,8 @@
 //! Invariant: a check that hangs is ended with everything it started, and what it says is kept only as far as somebody
 //! will read it. The owner of the run goes on meanwhile: what it has to write is written, and a stop is heard.
 
+#![expect(clippy::disallowed_methods, reason = "it runs programs that look at files of this machine")]
+
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ffi::OsString;

@@ -19,8 +19,8 @@ use callboard_ledger::Stored;
 use callboard_lifecycle::session::{SessionState, SessionTrigger};
 use callboard_lifecycle::{Delivery, ReasonCode, Words};
 use callboard_supervisor::{
-    Cause, Containment, End, Force, How, Identity, Keep, Observer, Prepared, Quiet, Rung, Running, Signals,
-    Spec, StartError, StopCause, Timer, prepare, process,
+    Cause, Containment, End, Force, How, Identity, Keep, Observer, Quiet, Rung, Signals, Spec, StartError,
+    StopCause, Timer,
 };
 
 use super::checking::{Owner, Supervised, checks_of};
@@ -34,6 +34,7 @@ use super::shared_daemons::{self, Outside};
 use super::watching::Watching;
 use crate::mutant;
 use crate::notify::SECRET_VARIABLES;
+use crate::world::{PreparedCommand, RunningCommand};
 
 /// A run that has ended.
 #[derive(Debug)]
@@ -66,9 +67,9 @@ pub fn perform(
     desk: Desk<'_>,
     started: &mut dyn FnMut(EntityId),
 ) -> Result<EndedRun, RunError> {
-    let this = process::this().map_err(RunError::Identity)?;
+    let this = desk.world.this().map_err(RunError::Identity)?;
     let mut recorder = Recorder::new(desk, order.id, &order.dir, &this, order.cause.clone());
-    let signals = Signals::take().map_err(RunError::Identity)?;
+    let signals = desk.world.signals().map_err(RunError::Identity)?;
     let (added, outside) = (shared_daemons::arguments(&order.argv), Outside::of(&order.argv));
     let mut data = order.facts(&this);
     data.merge(&recorder.end_key());
@@ -82,12 +83,12 @@ pub fn perform(
     let unrecorded = |error| RunError::NotRecorded(Box::new(error));
     let recorded = recorder.submit(Ask::Create(begin)).map_err(|error| unrecorded(error.into()))?;
     // Everything but the child is made while the record is synced; the child is started after it.
-    let prepared = prepare(spec(&order, added, &recorder));
+    let prepared = desk.world.prepare(spec(&order, added, &recorder));
     recorder.wait(recorded).map_err(unrecorded)?;
     recorder.reserve();
-    match prepared.and_then(Prepared::start) {
+    match prepared.and_then(PreparedCommand::start) {
         Ok(running) => {
-            let mut begun = Some(begun(&order, &running, outside.as_ref()));
+            let mut begun = Some(begun(&order, running.as_ref(), outside.as_ref()));
             if order.is_detached()
                 && !running.is_starting()
                 && let Some(begun) = begun.take()
@@ -97,9 +98,9 @@ pub fn perform(
                 drop(ticket.wait());
             }
             started(order.id);
-            watch(&order, running.listen(signals), begun, outside.as_ref(), &mut recorder)
+            watch(&order, (running, signals), begun, outside.as_ref(), &mut recorder)
         }
-        Err(error) => not_started(&order, &error, Some(signals), &mut recorder),
+        Err(error) => not_started(&order, &error, signals, &mut recorder),
     }
 }
 
@@ -142,7 +143,7 @@ pub(super) fn withheld(given: &[(OsString, OsString)]) -> Vec<OsString> {
     SECRET_VARIABLES.into_iter().filter(|name| !is_given(name)).map(Into::into).collect()
 }
 
-fn begun(order: &RunOrder, running: &Running, outside: Option<&Outside>) -> Transition {
+fn begun(order: &RunOrder, running: &dyn RunningCommand, outside: Option<&Outside>) -> Transition {
     let Identity { pid, started_ticks, .. } = running.identity();
     let seen = format!("pid {pid}, started at tick {started_ticks}");
     let mut reason = StateReason::new(const { ReasonCode::of("run.started.ok") }, "the process was started")
@@ -178,14 +179,14 @@ fn containment(held: &Containment) -> Facts {
 
 fn watch(
     order: &RunOrder,
-    running: Running,
+    (running, signals): (Box<dyn RunningCommand>, Option<Signals>),
     begun: Option<Transition>,
     outside: Option<&Outside>,
     recorder: &mut Recorder<'_>,
 ) -> Result<EndedRun, RunError> {
     let is_starting = running.is_starting();
     let mut watching = Watching::new(recorder, begun, reader(order)).starting(is_starting);
-    let (mut end, signals) = running.watch_and_return_signals(&mut watching);
+    let (mut end, signals) = running.watch(signals, &mut watching);
     if let Some(error) = watching.take_stillborn() {
         return not_started(order, &error, signals, recorder);
     }

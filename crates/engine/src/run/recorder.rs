@@ -19,6 +19,7 @@ use callboard_supervisor::Identity;
 
 use super::saved_end::EndKeeper;
 use crate::mutant;
+use crate::world::World;
 
 /// How long an end is tried to be written while others hold the store, or after a write that failed without saying why.
 /// The command has ended, and whoever started it waits for its exit code.
@@ -41,6 +42,8 @@ pub struct Desk<'a> {
     pub reopen: &'a dyn Fn() -> Result<Ledger, OpenError>,
     /// Tells the time.
     pub clock: &'a dyn Clock,
+    /// The machine it runs on.
+    pub world: &'a dyn World,
     /// Does the store serve several hosts, so that a lease has to be held?
     pub is_shared: bool,
 }
@@ -100,7 +103,7 @@ impl<'a> Recorder<'a> {
         cause: Option<String>,
     ) -> Self {
         let actor = Actor::new(ActorClass::Supervisor, format!("{}/{}", this.host, this.pid));
-        let keeper = EndKeeper::new(id, dir);
+        let keeper = EndKeeper::new(id, dir, desk.world);
         Self {
             desk,
             ledger: None,
@@ -117,6 +120,15 @@ impl<'a> Recorder<'a> {
 
     pub(crate) fn now(&self) -> Moment {
         self.desk.clock.now()
+    }
+
+    pub(crate) const fn world(&self) -> &'a dyn World {
+        self.desk.world
+    }
+
+    /// A moment on the clock that never jumps.
+    pub(crate) fn instant(&self) -> Instant {
+        self.desk.world.instant()
     }
 
     pub(crate) const fn is_shared(&self) -> bool {
@@ -142,14 +154,14 @@ impl<'a> Recorder<'a> {
     /// Takes the room for an end that may have to be kept.
     pub(crate) fn reserve(&mut self) {
         if let Some(keeper) = &mut self.keeper {
-            keeper.reserve();
+            keeper.reserve(self.desk.world);
         }
     }
 
     /// Gives that room back.
     fn discard(&mut self) {
         if let Some(keeper) = &mut self.keeper {
-            keeper.discard();
+            keeper.discard(self.desk.world);
         }
     }
 
@@ -230,7 +242,7 @@ impl<'a> Recorder<'a> {
     }
 
     fn try_to_end(&mut self, command: &Command) -> Result<Receipt, RecordError> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = self.instant() + PATIENCE;
         loop {
             let error = match self.send_end(command.clone()) {
                 Ok(receipt) => return Ok(receipt),
@@ -250,11 +262,11 @@ impl<'a> Recorder<'a> {
                 // Without the record that it began, its end follows from nothing.
                 RecordError::Append(AppendError::Refused(_)) => self.begin_again(),
             };
-            if !may_pass || Instant::now() >= deadline {
+            if !may_pass || self.instant() >= deadline {
                 return Err(error);
             }
             self.rest();
-            std::thread::sleep(PAUSE);
+            self.desk.world.sleep(PAUSE);
         }
     }
 
@@ -275,7 +287,7 @@ impl<'a> Recorder<'a> {
         let none = || io::Error::other("there was no randomness for a key");
         let keeper = self.keeper.as_ref().ok_or_else(none)?;
         let moves: Vec<Command> = self.begun.iter().chain([end]).cloned().collect();
-        keeper.keep(&moves, self.desk.clock.now(), &error_chain(because))
+        keeper.keep(&moves, self.desk.clock.now(), &error_chain(because), self.desk.world)
     }
 
     /// The run as it would be if its end were recorded.

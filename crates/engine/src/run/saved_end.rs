@@ -4,9 +4,7 @@
 //! the public half; the other half never leaves its memory, and a file that is not signed with it is not an end. The
 //! room for the file is taken before the start, because a full disk is why it is needed.
 
-use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use callboard_kernel::{
@@ -15,12 +13,10 @@ use callboard_kernel::{
 use callboard_ledger::{AppendError, Ledger, Request, Stored};
 use callboard_lifecycle::session::{SessionState, SessionTrigger};
 use callboard_lifecycle::{ActorClass, Kind, Words};
-use callboard_supervisor::private_files::open_plain;
 use ed25519_dalek::{Signature, Signer, SigningKey, Verifier, VerifyingKey};
-use rustix::fs::FallocateFlags;
 use serde::{Deserialize, Serialize};
 
-use crate::host::owner::this_uid;
+use crate::world::{Room, World};
 
 /// The file beside the output.
 const FILE: &str = "end";
@@ -29,12 +25,15 @@ const RESERVED_BYTES: u64 = 16 * 1024;
 /// More than this is not an end.
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
+/// Reads a file that somebody left, up to a bound.
+pub(crate) type ReadLeft<'a> = &'a dyn Fn(&Path, u64) -> Option<Vec<u8>>;
+
 /// Keeps the end of one run if it cannot be recorded.
 pub(crate) struct EndKeeper {
     id: EntityId,
     key: SigningKey,
     path: PathBuf,
-    reserved: Option<File>,
+    reserved: Option<Box<dyn Room>>,
 }
 
 /// What is signed.
@@ -65,9 +64,9 @@ struct Signed {
 
 impl EndKeeper {
     /// Draws the key. Without randomness no end can be kept, and the run goes on all the same.
-    pub(crate) fn new(id: EntityId, dir: &Path) -> Option<Self> {
+    pub(crate) fn new(id: EntityId, dir: &Path, world: &dyn World) -> Option<Self> {
         let mut secret = [0; 32];
-        getrandom::fill(&mut secret).ok()?;
+        world.draw(&mut secret).ok()?;
         Some(Self { id, key: SigningKey::from_bytes(&secret), path: dir.join(FILE), reserved: None })
     }
 
@@ -77,49 +76,36 @@ impl EndKeeper {
     }
 
     /// Takes the room for the end. Where that fails, it is tried again when the end is kept.
-    pub(crate) fn reserve(&mut self) {
-        let made = private_dir(self.path.parent()).and_then(|()| {
-            let mut options = OpenOptions::new();
-            let file = options.write(true).create(true).truncate(true).mode(0o600).open(&self.path)?;
-            rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, RESERVED_BYTES)?;
-            Ok(file)
-        });
-        self.reserved = made.ok();
+    pub(crate) fn reserve(&mut self, world: &dyn World) {
+        self.reserved = world.reserve(&self.path, RESERVED_BYTES).ok();
     }
 
     /// The end is recorded; nothing has to be kept.
-    pub(crate) fn discard(&mut self) {
+    pub(crate) fn discard(&mut self, world: &dyn World) {
         if self.reserved.take().is_some() {
-            std::fs::remove_file(&self.path).ok();
+            world.remove(&self.path);
         }
     }
 
     /// Keeps these transitions; where.
-    pub(crate) fn keep(&self, moves: &[Command], kept_at: Moment, because: &str) -> io::Result<PathBuf> {
+    pub(crate) fn keep(
+        &self,
+        moves: &[Command],
+        kept_at: Moment,
+        because: &str,
+        world: &dyn World,
+    ) -> io::Result<PathBuf> {
         let moves = moves.iter().filter_map(Move::of).collect();
         let body = Body { run: self.id.to_string(), kept_at, because: because.to_owned(), moves };
         let body = serde_json::to_string(&body)?;
         let signature = hex(&self.key.sign(body.as_bytes()).to_bytes());
         let mut bytes = serde_json::to_vec(&Signed { body, signature })?;
         bytes.push(b'\n');
-        self.fill_reserved(&bytes).or_else(|_| replace(&self.path, &bytes)).or_else(|_| {
-            let path = elsewhere(self.id);
-            replace(&path, &bytes)
-        })
-    }
-
-    /// Writes into the room that was taken. The directory may have been moved meanwhile, and the file with it.
-    fn fill_reserved(&self, bytes: &[u8]) -> io::Result<PathBuf> {
-        let gone = || io::Error::from(io::ErrorKind::NotFound);
-        let file = self.reserved.as_ref().ok_or_else(gone)?;
-        if file.metadata()?.nlink() == 0 {
-            return Err(gone());
-        }
-        file.write_all_at(bytes, 0)?;
-        file.set_len(bytes.len() as u64)?;
-        file.sync_all()?;
-        let link = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(file));
-        Ok(std::fs::read_link(link).unwrap_or_else(|_| self.path.clone()))
+        let reserved = self.reserved.as_ref().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound));
+        let filled = reserved.and_then(|room| room.fill(&bytes));
+        filled
+            .or_else(|_| world.replace(&self.path, &bytes))
+            .or_else(|_| world.replace(&elsewhere(self.id), &bytes))
     }
 }
 
@@ -158,7 +144,7 @@ pub(crate) struct SavedEnd {
 }
 
 /// Looks for the end that the supervisor of a run kept. An error is a file that is not its end.
-pub(crate) fn find(stored: &Stored) -> Result<Option<SavedEnd>, String> {
+pub(crate) fn find(stored: &Stored, read: ReadLeft<'_>) -> Result<Option<SavedEnd>, String> {
     let (state, facts) = (&stored.entity.state, &stored.entity.facts);
     let Some(key) = facts.read(fact::END_KEY).filter(|_| state.id.kind() == Kind::Session) else {
         return Ok(None);
@@ -166,7 +152,9 @@ pub(crate) fn find(stored: &Stored) -> Result<Option<SavedEnd>, String> {
     let beside = facts.read(fact::DIR).map(|dir| Path::new(dir).join(FILE));
     let mut problem = Ok(None);
     for path in beside.into_iter().chain([elsewhere(state.id)]) {
-        let Some(bytes) = read(&path) else { continue };
+        // Room that was taken and not used is full of zeros.
+        let found = read(&path, FILE_BYTES_MAX).filter(|bytes| bytes.iter().any(|byte| *byte != 0));
+        let Some(bytes) = found else { continue };
         match verified(&bytes, key, state.id) {
             Some(body) => return Ok(Some(SavedEnd { path, body })),
             None => {
@@ -179,7 +167,12 @@ pub(crate) fn find(stored: &Stored) -> Result<Option<SavedEnd>, String> {
 
 impl SavedEnd {
     /// Records it, and removes the file once the store has it.
-    pub(crate) fn record(self, ledger: &Ledger, stored: &Stored) -> Result<(), AppendError> {
+    pub(crate) fn record(
+        self,
+        ledger: &Ledger,
+        stored: &Stored,
+        remove: &dyn Fn(&Path),
+    ) -> Result<(), AppendError> {
         let Self { path, body: Body { kept_at, because, moves, .. } } = self;
         let seen = format!(
             "kept beside the output by its supervisor since {kept_at}, because the store could not be written: {because}"
@@ -203,21 +196,9 @@ impl SavedEnd {
         for ticket in ledger.submit_together(requests) {
             ticket.wait()?;
         }
-        std::fs::remove_file(path).ok();
+        remove(&path);
         Ok(())
     }
-}
-
-fn read(path: &Path) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let file = open_plain(path).ok()?;
-    // The path is recorded. What another user put there is not for us to record, or to remove.
-    if file.metadata().ok()?.uid() != this_uid() {
-        return None;
-    }
-    file.take(FILE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
-    // Room that was taken and not used is full of zeros.
-    bytes.iter().any(|byte| *byte != 0).then_some(bytes)
 }
 
 fn verified(bytes: &[u8], key: &str, id: EntityId) -> Option<Body> {
@@ -226,25 +207,6 @@ fn verified(bytes: &[u8], key: &str, id: EntityId) -> Option<Body> {
     key.verify(body.as_bytes(), &Signature::from_bytes(&unhex(&signature)?)).ok()?;
     let body: Body = serde_json::from_str(&body).ok()?;
     (body.run == id.to_string() && !body.moves.is_empty()).then_some(body)
-}
-
-/// Writes a file that is there whole or not at all.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
-    private_dir(path.parent())?;
-    let fresh = path.with_extension("new");
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    std::fs::rename(&fresh, path)?;
-    if let Some(dir) = path.parent() {
-        File::open(dir)?.sync_all()?;
-    }
-    Ok(path.to_owned())
-}
-
-fn private_dir(dir: Option<&Path>) -> io::Result<()> {
-    let Some(dir) = dir else { return Ok(()) };
-    DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 
 /// Where an end is kept if nothing can be written beside the output. The name may be taken by somebody else in a directory

@@ -90,6 +90,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test knows which machine it runs on")]
     fn a_daemon_is_told_only_while_it_is_alive() {
         let this = process::this().unwrap();
         let written = |ticks: u64| {

@@ -14,7 +14,7 @@ use callboard_ledger::Ticket;
 use callboard_supervisor::sandbox::Sightings;
 use callboard_supervisor::{
     Answer, Caught, Cause, End, How, Notification, Observer, Received, StartError, StopCause, StoppedBy,
-    Stream, Wait, process,
+    Stream, Wait,
 };
 
 use super::agent::{Conditions, JUDGED_BY};
@@ -23,6 +23,7 @@ use super::ending::Asked;
 use super::last_words::LastWords;
 use super::recorder::Recorder;
 use super::sandbox_report::Seen;
+use crate::world::World;
 
 /// How soon it is written that the process is there. A command that ends before that costs one sync less.
 const BEGIN: Duration = Duration::from_millis(5);
@@ -91,10 +92,10 @@ pub(crate) struct Watching<'a, 'b> {
 
 impl<'a, 'b> Watching<'a, 'b> {
     pub(crate) fn new(recorder: &'b mut Recorder<'a>, begun: Option<Transition>, reader: Reader) -> Self {
-        let around = process::markers_around();
+        let around = recorder.world().markers_around();
         let around = around.iter().rev().filter_map(|marker| marker.parse().ok());
         let own = recorder.id;
-        let now = Instant::now();
+        let now = recorder.instant();
         let begun = begun.map(|begun| (now + BEGIN, begun));
         let lease_due = recorder.is_shared().then_some(now + LEASE_RENEWAL);
         Self {
@@ -164,7 +165,7 @@ impl<'a, 'b> Watching<'a, 'b> {
     /// Something goes on after the exit that people can see and stop.
     fn enter(&mut self, phase: &'static str) {
         self.phase = Some((phase, self.recorder.now()));
-        self.exit_due.get_or_insert_with(|| Instant::now() + EXIT);
+        self.exit_due = self.exit_due.or(Some(self.recorder.instant() + EXIT));
     }
 
     /// What the agent's stream said, all of it.
@@ -195,7 +196,7 @@ impl<'a, 'b> Watching<'a, 'b> {
         }
         self.conditions.note(self.reader.summary(), || self.recorder.now());
         if self.changed.is_none() && self.weighs() {
-            self.changed = Some(Instant::now());
+            self.changed = Some(self.recorder.instant());
         }
     }
 
@@ -268,7 +269,7 @@ impl<'a, 'b> Watching<'a, 'b> {
         let ticket = self.recorder.observe(known.clone());
         self.written = known;
         (self.lived, self.changed) = (false, None);
-        let now = Instant::now();
+        let now = self.recorder.instant();
         if self.held_due.take().is_some() {
             self.held_after = Some(now + SOON);
         }
@@ -288,7 +289,7 @@ impl<'a, 'b> Watching<'a, 'b> {
 impl Observer for Watching<'_, '_> {
     fn output(&mut self, stream: Stream, bytes: &[u8], _: Duration) {
         if self.life_due.is_none() {
-            self.life_due = Some(Instant::now() + LIFE);
+            self.life_due = Some(self.recorder.instant() + LIFE);
         }
         self.lived = true;
         self.last_words.note(stream, bytes);
@@ -309,7 +310,7 @@ impl Observer for Watching<'_, '_> {
         match notification {
             Notification::Status(status) => {
                 self.status = Some(status);
-                self.changed.get_or_insert_with(Instant::now);
+                self.changed = self.changed.or_else(|| Some(self.recorder.instant()));
             }
             Notification::Ready => self.last_progress = Some(self.recorder.now()),
             Notification::Watchdog
@@ -321,20 +322,20 @@ impl Observer for Watching<'_, '_> {
 
     fn sighted(&mut self, sightings: &Sightings) {
         if self.seen.note(sightings, self.recorder.now()) {
-            self.changed.get_or_insert_with(Instant::now);
+            self.changed = self.changed.or_else(|| Some(self.recorder.instant()));
         }
     }
 
     fn stopped(&mut self, by: Option<StoppedBy>) {
         self.stopped = by.map(|by| (by, self.recorder.now()));
         // A command that is stopped and continued all the time is not worth a record each time.
-        let soon = Instant::now() + HELD;
+        let soon = self.recorder.instant() + HELD;
         self.held_due = Some(self.held_after.map_or(soon, |after| after.max(soon)));
         if by == Some(StoppedBy::Suspended) {
             // Nothing can be written while we are stopped ourselves.
             self.begin();
             let ticket = self.write();
-            ticket.into_iter().for_each(|ticket| wait_for(ticket, SUSPENDING));
+            ticket.into_iter().for_each(|ticket| wait_for(ticket, SUSPENDING, self.recorder.world()));
         }
     }
 
@@ -380,7 +381,7 @@ impl Observer for Watching<'_, '_> {
             How::Unconfirmed => return,
         }
         self.exited = Some(exited);
-        self.exit_due = Some(Instant::now() + EXIT);
+        self.exit_due = Some(self.recorder.instant() + EXIT);
     }
 
     fn draining(&mut self, _: u64) {
@@ -392,12 +393,12 @@ impl Observer for Watching<'_, '_> {
     }
 
     fn due(&mut self) -> Option<Duration> {
-        let now = Instant::now();
+        let now = self.recorder.instant();
         self.dues().into_iter().flatten().map(|at| at.saturating_duration_since(now)).min()
     }
 
     fn tick(&mut self) {
-        let now = Instant::now();
+        let now = self.recorder.instant();
         let [begun, changed, life, lease, rest, exited, held] =
             self.dues().map(|due| due.is_some_and(|at| at <= now));
         if exited {
@@ -446,11 +447,11 @@ const fn stopped_by(by: StoppedBy) -> &'static str {
 }
 
 /// Waits for a record, but not for ever.
-fn wait_for(mut ticket: Ticket, within: Duration) {
-    let until = Instant::now() + within;
+fn wait_for(mut ticket: Ticket, within: Duration, world: &dyn World) {
+    let until = world.instant() + within;
     let mut context = Context::from_waker(Waker::noop());
-    while Pin::new(&mut ticket).poll(&mut context).is_pending() && Instant::now() < until {
-        std::thread::sleep(Duration::from_millis(1));
+    while Pin::new(&mut ticket).poll(&mut context).is_pending() && world.instant() < until {
+        world.sleep(Duration::from_millis(1));
     }
 }
 

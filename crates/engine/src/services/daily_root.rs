@@ -44,7 +44,7 @@ impl Notifier<'_> {
         }
         let Some(root) = self.ledger.root()? else { return Ok(Told::NotDue) };
         let id = blake3::hash(format!("root\0{on}\0{now}").as_bytes()).to_hex()[..32].to_owned();
-        let sent = callboard_notify::send(webhook, &id, body(ROOT, &id, None, now, &root)?, now);
+        let sent = self.world.call(webhook, &id, body(ROOT, &id, None, now, &root)?, now);
         let seq = i64::try_from(root.seq).unwrap_or(i64::MAX);
         let told = match &sent {
             Ok(()) => mark("sent", now).and(fact::SEQ, seq),

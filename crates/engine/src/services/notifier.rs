@@ -6,13 +6,14 @@
 use callboard_kernel::{Actor, Command, EntityId, Facts, Moment, Observe, Order, RefusalCode};
 use callboard_ledger::{AppendError, Fault, Ledger, ReadError, Request, Stored};
 use callboard_lifecycle::{ActorClass, Severity};
-use callboard_notify::{ATTENTION, Note, Settings, body, show};
+use callboard_notify::{ATTENTION, Note, Settings, body};
 
 use super::notification::{ChannelState, Due, NotificationMark};
 use crate::judging::attention::{AttentionItem, Choice, attention, fingerprint, needs_somebody};
 use crate::judging::view::{View, evaluate};
-use crate::judging::viewpoint::{ProcessTable, Viewpoint};
+use crate::judging::viewpoint::Viewpoint;
 use crate::run::Clock;
+use crate::world::World;
 
 /// How often a record that comes in between is read again.
 const ROUNDS: usize = 8;
@@ -25,7 +26,7 @@ pub struct Notifier<'a> {
     /// What is sent, and where.
     pub settings: &'a Settings,
     /// The host it stands on.
-    pub table: &'a dyn ProcessTable,
+    pub world: &'a dyn World,
     /// Tells the time.
     pub clock: &'a dyn Clock,
 }
@@ -83,7 +84,7 @@ impl Notifier<'_> {
         for _ in 0..ROUNDS {
             let now = self.clock.now();
             let Some(stored) = self.ledger.entity(id)? else { return Ok(Told::NotDue) };
-            let view = evaluate(&stored, &Viewpoint::present(now, self.table));
+            let view = evaluate(&stored, &Viewpoint::present(now, self.world));
             if !is_wanted(&view, self.settings, now) {
                 return Ok(Told::NotDue);
             }
@@ -113,8 +114,11 @@ impl Notifier<'_> {
         let Some(item) = listed.items.first() else { return Ok(Told::NotDue) };
         let id = id_of(view);
         let message = body(ATTENTION, &id, Some(view.id), claimed_at, item)?;
-        let problems =
-            send(self.settings, &mut mark, &Message { id, body: message, note: &of_item(item) }, claimed_at);
+        let problems = self.send_on_channels(
+            &mut mark,
+            &Message { id, body: message, note: &of_item(item) },
+            claimed_at,
+        );
         let state = if problems.is_empty() { "sent" } else { "failed" };
         mark.problem = problems.first().cloned();
         self.resolve(view, &mark, state, claimed_at)?;
@@ -159,9 +163,38 @@ impl Notifier<'_> {
         }
     }
 
+    /// Sends on every way that is wanted and open; says what went wrong.
+    fn send_on_channels(
+        &self,
+        mark: &mut NotificationMark,
+        message: &Message<'_>,
+        now: Moment,
+    ) -> Vec<String> {
+        let mut problems = Vec::new();
+        let mut done = |way: &mut ChannelState, sent: Result<(), String>| match sent {
+            Ok(()) => *way = ChannelState::Sent,
+            Err(problem) => {
+                *way = ChannelState::Failed;
+                problems.push(problem);
+            }
+        };
+        if self.settings.desktop && mark.desktop != ChannelState::Sent {
+            let Words { title, text, is_urgent } = message.note;
+            let note = Note { marker: &message.id, is_urgent: *is_urgent, title, text };
+            done(&mut mark.desktop, self.world.show(&note));
+        }
+        if let Some(webhook) = &self.settings.webhook
+            && mark.webhook != ChannelState::Sent
+        {
+            done(&mut mark.webhook, self.world.call(webhook, &message.id, message.body.clone(), now));
+        }
+        problems
+    }
+
     /// Who sends: one process on one host.
     pub(super) fn by(&self) -> String {
-        format!("notifier@{}/{}", self.table.here().host, std::process::id())
+        let pid = self.world.this().map_or(0, |this| this.pid);
+        format!("notifier@{}/{pid}", self.world.here().host)
     }
 }
 
@@ -193,27 +226,4 @@ fn of_item<'a>(item: &'a AttentionItem<'_>) -> Words<'a> {
     Words {
         title: format!("{} — {name}", item.chain), text, is_urgent: item.severity == Severity::Critical
     }
-}
-
-/// Sends on every way that is wanted and open; says what went wrong.
-fn send(settings: &Settings, mark: &mut NotificationMark, message: &Message<'_>, now: Moment) -> Vec<String> {
-    let mut problems = Vec::new();
-    let mut done = |way: &mut ChannelState, sent: Result<(), String>| match sent {
-        Ok(()) => *way = ChannelState::Sent,
-        Err(problem) => {
-            *way = ChannelState::Failed;
-            problems.push(problem);
-        }
-    };
-    if settings.desktop && mark.desktop != ChannelState::Sent {
-        let Words { title, text, is_urgent } = message.note;
-        let note = Note { marker: &message.id, is_urgent: *is_urgent, title, text };
-        done(&mut mark.desktop, show(&note));
-    }
-    if let Some(webhook) = &settings.webhook
-        && mark.webhook != ChannelState::Sent
-    {
-        done(&mut mark.webhook, callboard_notify::send(webhook, &message.id, message.body.clone(), now));
-    }
-    problems
 }

@@ -95,7 +95,7 @@ fn receiver(statuses: &'static [u16]) -> (Settings, Receiver<String>) {
 
 fn tell(ledger: &Ledger, settings: &Settings, seconds: u64) -> Told {
     let (host, clock) = (Host::this(), clock(seconds));
-    match (Notifier { ledger, settings, table: &host, clock: &clock }).tell(id()) {
+    match (Notifier { ledger, settings, world: &host, clock: &clock }).tell(id()) {
         Ok(told) => told,
         Err(error) => panic!("{error}"),
     }

@@ -41,7 +41,7 @@ fn run(app: &App, dead: &Receiver<EntityId>) {
 
 fn end(app: &App, run: EntityId) {
     let (now, older_than, dry_run) = (app.now(), Duration::ZERO, false);
-    let reaper = Reaper { ledger: &app.ledger, table: &app.host, now, older_than, dry_run };
+    let reaper = Reaper { ledger: &app.ledger, world: &app.host, now, older_than, dry_run };
     if let Ok(Some(stored)) = app.ledger.entity(run)
         && stored.entity.ended_at.is_none()
     {

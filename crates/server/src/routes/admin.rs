@@ -86,7 +86,7 @@ pub(super) async fn reap(
         .map_err(|_| Problem::bad_request("older_than_s is out of bounds", "write seconds, 0 or more"))?;
     ask(&app, move |app| {
         let (now, dry_run) = (app.now(), request.dry_run);
-        let reaper = Reaper { ledger: &app.ledger, table: &app.host, now, older_than, dry_run };
+        let reaper = Reaper { ledger: &app.ledger, world: &app.host, now, older_than, dry_run };
         let items = reaper.reap().map_err(|error| match error {
             ReapError::Ask(cause) => cause.into(),
             ReapError::Write(fault) => Problem::from(fault),

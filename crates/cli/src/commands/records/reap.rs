@@ -48,7 +48,7 @@ impl ReapArgs {
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
         let (ledger, host) = (store.open_existing()?, Host::this());
         let (older_than, dry_run) = (self.older_than, self.dry_run);
-        let reaper = Reaper { ledger: &ledger, table: &host, now: clock::now(), older_than, dry_run };
+        let reaper = Reaper { ledger: &ledger, world: &host, now: clock::now(), older_than, dry_run };
         let items = reaper.reap().map_err(of_reaper)?;
         let runs = store.runs()?;
         let sweep = Sweep { ledger: &ledger, runs: &runs, table: &host, now: reaper.now, dry_run };
