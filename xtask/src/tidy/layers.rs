@@ -45,6 +45,7 @@ const LAYERS: &[(&str, Uses)] = &[
     ("callboard-tui", Only(&[ENGINE])),
     ("callboard", Everything),
     ("callboard-bench", Everything),
+    ("callboard-simulation", Everything),
     ("callboard-torture", Everything),
     ("xtask", Everything),
 ];

@@ -11,6 +11,7 @@ use callboard_kernel::{Fact, Facts, Moment};
 
 use crate::judging::attention::condition;
 use crate::judging::view::View;
+use crate::mutant;
 
 /// How often one condition is tried to be told.
 pub(super) const TRIES_MAX: u32 = 5;
@@ -79,7 +80,8 @@ impl NotificationMark {
         let tries = mark.read(fact::TRIES).unwrap_or(0);
         let age = mark.read(fact::AT).map_or(Duration::MAX, |at| now.since(at));
         let wait = match mark.read(fact::STATE) {
-            Some("sent") => return Due::No,
+            Some("sent") if !mutant::removed("tell_once") => return Due::No,
+            Some("sending") if mutant::removed("take_over_abandoned_claims") => return Due::No,
             Some("sending") => ABANDONED,
             Some(_) | None => PAUSE * 2_u32.saturating_pow(tries.saturating_sub(1).min(TRIES_MAX)),
         };

@@ -12,6 +12,7 @@ use super::notification::{ChannelState, Due, NotificationMark};
 use crate::judging::attention::{AttentionItem, Choice, attention, fingerprint, needs_somebody};
 use crate::judging::view::{View, evaluate};
 use crate::judging::viewpoint::Viewpoint;
+use crate::mutant;
 use crate::run::Clock;
 use crate::world::World;
 
@@ -151,7 +152,9 @@ impl Notifier<'_> {
     fn write(&self, stored: &Stored, data: Facts, now: Moment) -> Result<Claim, TellError> {
         let order = Order::Observe(Observe { reasons: Vec::new(), data });
         let mut command = Command::new(stored.entity.state.id, order);
-        command.if_version = Some(stored.entity.state.version);
+        if !mutant::removed("claim_at_the_judged_version") {
+            command.if_version = Some(stored.entity.state.version);
+        }
         let actor = Actor::new(ActorClass::System, self.by());
         match self.ledger.append(Request { command, actor, now, cause: None }) {
             Ok(_) => Ok(Claim::Held),

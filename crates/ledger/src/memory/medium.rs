@@ -34,8 +34,10 @@ pub trait Medium: Send + Sync {
     /// After a transaction, before its callers are told.
     fn committed(&self) {}
 
-    /// Before a question is answered.
-    fn reading(&self) {}
+    /// Before a question is answered; an error is a store that cannot be reached.
+    fn reading(&self) -> std::io::Result<()> {
+        Ok(())
+    }
 
     /// What the clock of the store says, by which leases are judged.
     fn now(&self) -> Moment {

@@ -52,7 +52,7 @@ impl Reader {
 
     fn with<T>(&self, ask: impl FnOnce(&Snapshot<'_>) -> Result<T, ReadError>) -> Result<T, ReadError> {
         let medium = &self.memory.0.medium;
-        medium.reading();
+        medium.reading()?;
         let lag = medium.lag();
         let log = self.memory.0.log();
         match &self.heard {

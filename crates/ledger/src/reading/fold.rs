@@ -34,7 +34,7 @@ impl Stored {
     }
 
     /// Folds one more record in, whoever wrote it.
-    pub(crate) fn follow(&mut self, record: &Record) -> Result<(), ReadError> {
+    pub fn follow(&mut self, record: &Record) -> Result<(), ReadError> {
         let line = record.borrowed();
         let event = match EventType::parse(&record.event_type) {
             Ok(_) => record.event()?,
