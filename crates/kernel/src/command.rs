@@ -8,6 +8,7 @@ use callboard_lifecycle::{Lifecycle, Trigger};
 use crate::facts::Facts;
 use crate::guard::Testimony;
 use crate::id::EntityId;
+use crate::lease::LeaseTerms;
 use crate::reason::StateReason;
 
 /// One order about one entity.
@@ -23,6 +24,8 @@ pub struct Command {
     pub order: Order,
     /// What the sender saw, for the guards of the row to ask.
     pub testimony: Testimony,
+    /// What it says about the lease of the entity, if anything.
+    pub lease: Option<LeaseTerms>,
 }
 
 /// What is asked for.
@@ -72,7 +75,8 @@ pub struct Observe {
 impl Command {
     /// A command without key and condition.
     pub const fn new(entity: EntityId, order: Order) -> Self {
-        Self { entity, key: None, if_version: None, order, testimony: Testimony { supervisor: None } }
+        let testimony = Testimony { supervisor: None };
+        Self { entity, key: None, if_version: None, order, testimony, lease: None }
     }
 }
 

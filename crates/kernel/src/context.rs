@@ -6,6 +6,7 @@ use callboard_lifecycle::PolicyVersion;
 
 use crate::actor::Actor;
 use crate::event::Event;
+use crate::lease::LeaseState;
 use crate::moment::Moment;
 
 /// What a decision depends on beside the state and the command.
@@ -23,6 +24,8 @@ pub struct Context<'a> {
     pub cause: Option<&'a str>,
     /// Whether the guards of a row are asked.
     pub guarding: Guarding,
+    /// What the store says about the lease of the entity.
+    pub lease: LeaseState<'a>,
 }
 
 /// Whether the guards of a row are asked.
@@ -39,7 +42,8 @@ pub enum Guarding {
 impl<'a> Context<'a> {
     /// The context of a fresh command under the default policy.
     pub const fn new(actor: &'a Actor, now: Moment) -> Self {
-        Self { actor, now, policy: Policy::DEFAULT, earlier: None, cause: None, guarding: Guarding::Asked }
+        let (policy, guarding, lease) = (Policy::DEFAULT, Guarding::Asked, LeaseState::NotAsked);
+        Self { actor, now, policy, earlier: None, cause: None, guarding, lease }
     }
 }
 

@@ -213,6 +213,8 @@ macro_rules! facts {
 }
 
 facts! {
+    /// Who was granted the lease of it; nothing once the lease ended.
+    LEASE_HOLDER: Text = "lease_holder";
     /// Whether the desktop was told, and whether that worked.
     DESKTOP: Text = "desktop";
     /// Whether the webhook was called, and whether that worked.
@@ -407,6 +409,10 @@ facts! {
     PORT: Whole = "port";
     /// Bytes that the reader refused.
     REFUSED_BYTES: Whole = "refused_bytes";
+    /// The epoch of the newest lease of it that was granted.
+    LEASE_EPOCH: Whole = "lease_epoch";
+    /// For how long that lease was granted, unless it was renewed.
+    LEASE_MS: Whole = "lease_ms";
     /// How often it was tried again.
     RETRIES: Whole = "retries";
     /// How often it may be tried again.

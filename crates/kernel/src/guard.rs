@@ -6,9 +6,11 @@
 use callboard_lifecycle::Guard;
 
 use crate::command::Transition;
+use crate::context::Context;
 use crate::entity::Entity;
 use crate::fact;
 use crate::facts::Facts;
+use crate::lease::{HeldLease, LeaseState};
 
 /// How often a task is tried again unless its own record says otherwise.
 pub const RETRIES_MAX: i64 = 3;
@@ -52,10 +54,47 @@ pub enum GuardAnswer {
 }
 
 /// Asks a guard about a move of an entity.
-pub fn ask(guard: Guard, entity: &Entity, order: &Transition, testimony: &Testimony) -> GuardAnswer {
+pub fn ask(
+    guard: Guard,
+    entity: &Entity,
+    order: &Transition,
+    testimony: &Testimony,
+    context: &Context<'_>,
+) -> GuardAnswer {
     match guard {
         Guard::NoLivingSupervisor => supervisor(entity, testimony),
         Guard::RetriesLeft => retries(&entity.facts, &order.data),
+        Guard::HeldByActor => held(context),
+        Guard::LeaseExpired => expired(context),
+    }
+}
+
+const ASK_THE_STORE: GuardAnswer =
+    GuardAnswer::Unanswered { help: "send the command to a store, which knows who holds the lease" };
+
+fn held(context: &Context<'_>) -> GuardAnswer {
+    let because = match context.lease {
+        LeaseState::NotAsked => return ASK_THE_STORE,
+        LeaseState::Held(lease) if lease.holder == context.actor.id => return GuardAnswer::Holds,
+        LeaseState::Held(HeldLease { holder, epoch, until }) => {
+            format!("{holder} holds its lease (epoch {epoch}) until {until}")
+        }
+        LeaseState::Free => "nobody holds its lease".to_owned(),
+    };
+    GuardAnswer::Fails {
+        because,
+        help: "claim it, which grants its lease, and send the command then".to_owned(),
+    }
+}
+
+fn expired(context: &Context<'_>) -> GuardAnswer {
+    match context.lease {
+        LeaseState::NotAsked => ASK_THE_STORE,
+        LeaseState::Free => GuardAnswer::Holds,
+        LeaseState::Held(HeldLease { holder, epoch, until }) => GuardAnswer::Fails {
+            because: format!("{holder} holds its lease (epoch {epoch}) until {until}"),
+            help: "wait until the lease has ended and was not renewed".to_owned(),
+        },
     }
 }
 

@@ -43,6 +43,10 @@ words! {
         GuardUnanswered = "guard_unanswered",
         /// The state requires facts that were not given.
         FactRequired = "fact_required",
+        /// The lease that the command rests on is not in force.
+        LeaseLost = "lease_lost",
+        /// Somebody else holds the lease that was asked for.
+        LeaseHeld = "lease_held",
         /// The entity has another version.
         VersionConflict = "version_conflict",
         /// The key was used for something else.

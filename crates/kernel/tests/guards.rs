@@ -4,8 +4,9 @@
 //! answered in the world; the tests of the program show that.
 
 use callboard_kernel::{
-    Actor, Command, Context, Decision, Entity, EntityId, Event, EvidenceRef, Facts, Guarding, Moment, Order,
-    Refusal, RefusalCode, State, StateReason, SupervisorSeen, Testimony, Transition, decide,
+    Actor, Command, Context, Decision, Entity, EntityId, Event, EvidenceRef, Facts, Guarding, HeldLease,
+    LeaseState, Moment, Order, Refusal, RefusalCode, State, StateReason, SupervisorSeen, Testimony,
+    Transition, decide,
 };
 use callboard_lifecycle::{
     ActorClass, Guard, GuardSet, Lifecycle, MACHINES, Machine, REASONS, Row, Trigger, Words, reason,
@@ -17,11 +18,28 @@ struct Case {
     recorded: Facts,
     data: Facts,
     testimony: Testimony,
+    lease: Lease,
+}
+
+/// What the store says about the lease of the entity.
+#[derive(Clone, Copy)]
+enum Lease {
+    NotAsked,
+    Free,
+    Held(&'static str),
 }
 
 impl Case {
-    const SILENT: Self =
-        Self { recorded: Facts::none(), data: Facts::none(), testimony: Testimony { supervisor: None } };
+    const SILENT: Self = Self {
+        recorded: Facts::none(),
+        data: Facts::none(),
+        testimony: Testimony { supervisor: None },
+        lease: Lease::NotAsked,
+    };
+
+    fn leased(lease: Lease) -> Self {
+        Self { lease, ..Self::SILENT }
+    }
 
     fn seen(supervisor: SupervisorSeen) -> Self {
         Self { testimony: Testimony { supervisor: Some(supervisor) }, ..Self::SILENT }
@@ -42,6 +60,14 @@ fn cases(guard: Guard) -> (Vec<Case>, Vec<Case>) {
         Guard::NoLivingSupervisor => {
             (vec![Case::seen(SupervisorSeen::Absent)], vec![Case::seen(SupervisorSeen::Alive { pid: 7 })])
         }
+        Guard::HeldByActor => (
+            vec![Case::leased(Lease::Held("test"))],
+            vec![Case::leased(Lease::Held("other")), Case::leased(Lease::Free)],
+        ),
+        Guard::LeaseExpired => (
+            vec![Case::leased(Lease::Free)],
+            vec![Case::leased(Lease::Held("test")), Case::leased(Lease::Held("other"))],
+        ),
         Guard::RetriesLeft => (
             vec![
                 Case::retry(0, None, Some(1)),
@@ -92,6 +118,14 @@ fn take(machine: &Machine, row: &Row, case: &Case, guarding: Guarding) -> Result
     let actor = Actor::new(found(row.actors.classes().next()), "test");
     let mut context = Context::new(&actor, Moment::from_micros(1));
     context.guarding = guarding;
+    let held =
+        |holder: &str| HeldLease { holder: holder.to_owned(), epoch: 3, until: Moment::from_micros(9) };
+    let held = if let Lease::Held(holder) = case.lease { Some(held(holder)) } else { None };
+    context.lease = match (&held, case.lease) {
+        (Some(held), _) => LeaseState::Held(held),
+        (None, Lease::NotAsked) => LeaseState::NotAsked,
+        (None, Lease::Free | Lease::Held(_)) => LeaseState::Free,
+    };
     let command = Command { testimony: case.testimony, ..Command::new(id, Order::Transition(order)) };
     decide(&entity, command, &context).map(|decision| match decision {
         Decision::Record(event) => event,
@@ -131,6 +165,16 @@ fn a_guard_that_nobody_answered_refuses() {
         let expected = (RefusalCode::GuardUnanswered, Some(Guard::NoLivingSupervisor));
         assert_eq!((refusal.code, refusal.guard), expected);
         assert!(refusal.message.contains("no_living_supervisor") && refusal.help.contains("callboard reap"));
+    }
+}
+
+#[test]
+fn a_guard_of_the_store_is_not_answered_without_it() {
+    for guard in [Guard::HeldByActor, Guard::LeaseExpired] {
+        for (machine, row) in guarded(guard) {
+            let refusal = take(machine, row, &Case::SILENT, Guarding::Asked).unwrap_err();
+            assert_eq!((refusal.code, refusal.guard), (RefusalCode::GuardUnanswered, Some(guard)));
+        }
     }
 }
 

@@ -6,8 +6,9 @@
 use std::collections::HashMap;
 
 use callboard_kernel::{
-    Actor, Command, Context, Create, Decision, Entity, EntityId, Event, EvidenceRef, Facts, Moment, Observe,
-    Order, State, StateReason, SupervisorSeen, Testimony, Transition, Value, decide,
+    Actor, Command, Context, Create, Decision, Entity, EntityId, Event, EvidenceRef, Facts, HeldLease,
+    LeaseState, Moment, Observe, Order, State, StateReason, SupervisorSeen, Testimony, Transition, Value,
+    decide,
 };
 use callboard_lifecycle::{
     ActorClass, Evidence, Guard, Lifecycle, MACHINES, Machine, REASONS, ReasonDef, Row, Trigger, Words,
@@ -109,6 +110,9 @@ fn holds(guard: Guard, belief: &Belief, transition: &Transition, testimony: &Tes
         Guard::RetriesLeft => {
             belief.retries < 3 && transition.data.get("retries") == Some(&Value::Int(belief.retries + 1))
         }
+        // The model holds the lease of whatever walks here.
+        Guard::HeldByActor => true,
+        Guard::LeaseExpired => false,
     }
 }
 
@@ -202,6 +206,11 @@ fn some_order(dice: &mut Dice, machine: &'static Machine, belief: &Belief) -> (O
     (Order::Transition(Transition { to, trigger, reasons, data }), actor)
 }
 
+/// The lease of whatever walks here.
+fn held() -> HeldLease {
+    HeldLease { holder: "model".to_owned(), epoch: 1, until: Moment::from_micros(i64::MAX) }
+}
+
 fn some_testimony(dice: &mut Dice) -> Testimony {
     let supervisor = match dice.roll(10) {
         0 => None,
@@ -231,6 +240,8 @@ fn walk(machine: &'static Machine, seed: u64) -> u32 {
         let mut context = Context::new(&actor, Moment::from_micros(i64::from(step)));
         let earlier = key.as_ref().and_then(|key| belief.keys.get(key)).cloned();
         context.earlier = earlier.as_ref();
+        let held = held();
+        context.lease = LeaseState::Held(&held);
         let testimony = some_testimony(&mut dice);
         let id = entity.state.id;
         let command = Command { key: key.clone(), if_version, testimony, ..Command::new(id, order.clone()) };
@@ -334,7 +345,13 @@ fn the_walk_takes_every_row_of_every_machine() {
             let to = Lifecycle::new(machine.kind, row.to);
             let order =
                 Order::Transition(Transition { to: Some(to), trigger: None, reasons: vec![why], data });
-            let context = Context::new(&actor, Moment::from_micros(1));
+            let mut context = Context::new(&actor, Moment::from_micros(1));
+            let held = held();
+            context.lease = if row.guards.contains(&Guard::LeaseExpired) {
+                LeaseState::Free
+            } else {
+                LeaseState::Held(&held)
+            };
             let testimony = Testimony { supervisor: Some(SupervisorSeen::Absent) };
             match decide(&entity, Command { testimony, ..Command::new(id, order) }, &context) {
                 Ok(Decision::Record(event)) => entity.apply(&event).unwrap(),

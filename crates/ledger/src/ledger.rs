@@ -20,6 +20,7 @@ use crate::error::{AppendError, Fault, GroupError, NotReady, OpenError, ReadErro
 use crate::lease::Clock;
 use crate::memory::{self, Memory};
 use crate::postgres;
+use crate::proof::leased;
 use crate::proof::verify::{self, Problem, Report, Trust};
 use crate::proof::witness::{self, SealedRoot, Witness};
 use crate::reading::fold;
@@ -432,6 +433,7 @@ impl Ledger {
     /// The same, measured by what somebody kept elsewhere.
     pub fn verify_against(&self, trust: &Trust) -> Result<Report, ReadError> {
         let mut report = verify::verify(self.0.reader.as_ref(), trust)?;
+        report.extend(leased::problems(self.0.reader.as_ref())?);
         report.extend(self.doubt().map(|doubt| Problem::of_doubt(&doubt)));
         Ok(report)
     }

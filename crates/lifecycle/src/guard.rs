@@ -18,6 +18,10 @@ words! {
         NoLivingSupervisor = "no_living_supervisor",
         /// It was tried again fewer times than its limit allows, and the command records the next try.
         RetriesLeft = "retries_left",
+        /// The lease of it is in force, and whoever asks holds it.
+        HeldByActor = "held_by_actor",
+        /// No lease of it is in force: nobody had one, or it ended and was not renewed.
+        LeaseExpired = "lease_expired",
     }
 }
 
@@ -26,6 +30,8 @@ words! {
     pub enum GuardBasis is "basis of a guard" {
         /// The log alone: `verify` asks the guard again.
         Log = "log",
+        /// What the store knew when it decided, such as its clock: the record says that it held, and nobody can ask again.
+        Store = "store",
         /// What the sender of the command saw: the record says that it held, and nobody can ask again.
         Testimony = "testimony",
     }
@@ -37,6 +43,7 @@ impl Guard {
         match self {
             Self::NoLivingSupervisor => GuardBasis::Testimony,
             Self::RetriesLeft => GuardBasis::Log,
+            Self::HeldByActor | Self::LeaseExpired => GuardBasis::Store,
         }
     }
 
@@ -44,7 +51,7 @@ impl Guard {
     pub const fn kinds(self) -> &'static [Kind] {
         match self {
             Self::NoLivingSupervisor => &[Kind::Session],
-            Self::RetriesLeft => &[Kind::Task],
+            Self::RetriesLeft | Self::HeldByActor | Self::LeaseExpired => &[Kind::Task],
         }
     }
 
@@ -52,7 +59,7 @@ impl Guard {
     pub const fn never_holds_for(self) -> ActorSet {
         match self {
             Self::NoLivingSupervisor => ActorSet::of(&[ActorClass::Supervisor]),
-            Self::RetriesLeft => ActorSet::of(&[]),
+            Self::RetriesLeft | Self::HeldByActor | Self::LeaseExpired => ActorSet::of(&[]),
         }
     }
 

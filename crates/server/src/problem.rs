@@ -175,6 +175,8 @@ impl From<Box<Refusal>> for Problem {
             | RefusalCode::GuardFailed
             | RefusalCode::GuardUnanswered
             | RefusalCode::FactRequired
+            | RefusalCode::LeaseLost
+            | RefusalCode::LeaseHeld
             | RefusalCode::VersionConflict => StatusCode::CONFLICT,
         };
         let help = help(&refusal);
@@ -190,7 +192,8 @@ fn help(refusal: &Refusal) -> String {
         Some(Guard::NoLivingSupervisor) if refusal.code == RefusalCode::GuardFailed => {
             format!("ask it to stop: POST /api/v1/entities/{}/stop", refusal.entity.id)
         }
-        Some(Guard::NoLivingSupervisor | Guard::RetriesLeft) | None => refusal.help.clone(),
+        Some(Guard::NoLivingSupervisor | Guard::RetriesLeft | Guard::HeldByActor | Guard::LeaseExpired)
+        | None => refusal.help.clone(),
     }
 }
 

@@ -149,7 +149,7 @@ fn check_guards(
     match draft.context.guarding {
         Guarding::Recorded => Ok(()),
         Guarding::Asked => row.guards.iter().try_for_each(|guard| {
-            check_guard(draft, to, *guard, guard::ask(*guard, draft.entity, order, testimony))
+            check_guard(draft, to, *guard, guard::ask(*guard, draft.entity, order, testimony, draft.context))
         }),
     }
 }

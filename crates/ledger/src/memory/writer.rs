@@ -44,14 +44,18 @@ impl Writer {
         let mut log = shared.log();
         let mut batch = Batch { log: &log, standing: BatchState::default(), drafted: Vec::new() };
         batch.standing.seen = log.seen();
+        batch.standing.leases.begin(shared.medium.now());
         let verdicts = jobs.iter().map(|job| batch.one(job)).collect::<Result<Vec<JobResult>, ReadError>>();
         let verdicts = verdicts.map_err(|error| Fault::Corrupt(chain(&error)))?;
-        let Batch { standing, drafted, .. } = batch;
+        let Batch { mut standing, drafted, .. } = batch;
         if drafted.is_empty() {
             return Ok(verdicts);
         }
         if fate == Fate::Kept || fate == Fate::UnknownKept {
             log.take(drafted, &standing);
+            for (id, row) in standing.leases.take_changed() {
+                log.leases.insert(id.to_string(), row);
+            }
             if let Some(seal) = &shared.seal {
                 seal_up(&mut log, seal, &verdicts).map_err(|error| Fault::Corrupt(chain(&error)))?;
             }
@@ -100,6 +104,10 @@ impl Batch<'_> {
             let id = part.request.command.entity;
             if !self.standing.has(id) {
                 self.standing.warm(self.log.stored(id));
+            }
+            if self.standing.leases.wants(part, self.standing.stored(id)) {
+                let row = self.log.leases.get(&id.to_string()).cloned();
+                self.standing.leases.load(id, row);
             }
         }
         let earlier = job.parts.try_map(|part| Ok::<_, ReadError>(self.earlier(part)))?;

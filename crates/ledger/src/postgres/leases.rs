@@ -3,11 +3,12 @@
 //! Invariant: a row is locked before it is looked at, and the clock is read after that. Deliberately absent: who may have a lease;
 //! `lease` says that.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use callboard_kernel::Moment;
 use deadpool_postgres::Client;
-use tokio_postgres::{Row, Transaction};
+use tokio_postgres::{GenericClient, Row, Transaction};
 
 use super::{columns, text};
 use crate::error::ReadError;
@@ -39,7 +40,7 @@ async fn attempt(
 ) -> Result<Option<LeaseAnswer>, ReadError> {
     let found = transaction.query_opt(ROW, &[&order.name()]).await?;
     let row = found.as_ref().map(read).transpose()?;
-    let settled = order.settle(row, now(transaction).await?);
+    let settled = order.settle(row, now(&**transaction).await?);
     if let Some(row) = &settled.row
         && !put(transaction, order.name(), row, found.is_some()).await?
     {
@@ -58,8 +59,32 @@ async fn attempt(
     Ok(Some(settled.answer))
 }
 
+/// The leases with these names, locked until the transaction ends.
+pub(super) async fn locked(
+    client: &tokio_postgres::Client,
+    names: &[String],
+) -> Result<HashMap<String, LeaseRow>, ReadError> {
+    let sql =
+        "SELECT holder, epoch, until, length, name FROM lease WHERE name = ANY($1) ORDER BY name FOR UPDATE";
+    let rows = client.query(sql, &[&names]).await?;
+    rows.iter().map(|row| Ok((row.try_get(4)?, read(row)?))).collect()
+}
+
+/// Writes the lease of an entity. Only the holder of the lock of the writers makes one, so nobody can be faster.
+pub(super) async fn put_anew(
+    client: &tokio_postgres::Client,
+    name: &str,
+    row: &LeaseRow,
+) -> Result<(), ReadError> {
+    let sql = "INSERT INTO lease (name, holder, epoch, until, length) VALUES ($1, $2, $3, $4, $5) \
+               ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, epoch = excluded.epoch, \
+               until = excluded.until, length = excluded.length";
+    let (epoch, until, length) = (row.epoch as i64, row.until.as_micros(), row.length.as_micros() as i64);
+    one(client.execute(sql, &[&name, &row.holder, &epoch, &until, &length]).await?, "a lease")
+}
+
 /// What the clock of the database says.
-pub(super) async fn now(client: &Transaction<'_>) -> Result<Moment, ReadError> {
+pub(super) async fn now(client: &impl GenericClient) -> Result<Moment, ReadError> {
     Ok(Moment::from_micros(client.query_one(NOW, &[]).await?.try_get(0)?))
 }
 

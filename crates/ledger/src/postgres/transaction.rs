@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use callboard_kernel::{EntityId, Event, EventType};
+use callboard_kernel::{EntityId, Event, EventType, Moment};
 use futures_util::future::{join, join3};
 use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
@@ -19,7 +19,7 @@ use super::columns::{self, BEGIN, SealValues, Touch};
 use super::connection::session::Session;
 use super::connection::trouble::{self, SILENCE, Trouble};
 use super::rows::{Rows, ViewRow, Written};
-use super::{seals, text};
+use super::{leases, seals, text};
 use crate::error::ReadError;
 use crate::mutant;
 use crate::proof::checkpoint::Seal;
@@ -109,6 +109,11 @@ impl Memory {
         let wanted = self.wanted(jobs);
         let (entities, keys) = within(limit, fetch(session, &wanted)).await??;
         self.warm(jobs, &entities)?;
+        // A lease is judged while its row is locked.
+        self.standing.leases.begin(Moment::default());
+        if !self.leased(jobs).is_empty() {
+            return Err(Broken::Overtaken);
+        }
         let draft = self.judge(jobs, keyed(&keys)?)?;
         if draft.records().next().is_none() && mutant::removed("look_before_deciding") {
             return Ok(draft.verdicts);
@@ -182,6 +187,7 @@ impl Memory {
             (entities, _) = within(limit, fetch(session, &self.wanted(jobs))).await??;
         }
         self.warm(jobs, &entities)?;
+        within(limit, self.load_leases(session, jobs)).await??;
         let draft = self.judge(jobs, keyed(&keys)?)?;
         if draft.records().next().is_none() {
             within(limit, session.client.batch_execute("ROLLBACK")).await??;
@@ -191,6 +197,9 @@ impl Memory {
             let before = self.standing.seen.seq - draft.records().count() as u64;
             let look = seals::look_back(&session.client, seal.public_key(), before);
             self.sealed = Some(within(limit, look).await??);
+        }
+        for (id, row) in self.standing.leases.take_changed() {
+            within(limit, leases::put_anew(&session.client, &id.to_string(), &row)).await??;
         }
         let step = self.seal(&draft, seal);
         let verdicts = self.end(session, draft, step.as_ref(), limit).await?;
@@ -281,6 +290,34 @@ impl Memory {
                 self.standing.warm(loaded.remove(&id).unwrap_or_else(|| Stored::unborn(id)));
                 self.warmed += 1;
             }
+        }
+        Ok(())
+    }
+
+    /// The entities of a batch whose leases decide about it.
+    fn leased(&self, jobs: &[&Job]) -> Vec<EntityId> {
+        let wants = |part: &&Part| {
+            self.standing.leases.wants(part, self.standing.stored(part.request.command.entity))
+        };
+        let mut wanted: Vec<EntityId> =
+            parts(jobs).filter(wants).map(|part| part.request.command.entity).collect();
+        wanted.sort_unstable_by_key(|id| id.uuid());
+        wanted.dedup();
+        wanted
+    }
+
+    /// Locks the leases of a batch and has them at hand, with the clock of the database as it is then.
+    async fn load_leases(&mut self, session: &Session, jobs: &[&Job]) -> Result<(), ReadError> {
+        self.standing.leases.begin(Moment::default());
+        let wanted = self.leased(jobs);
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<String> = wanted.iter().map(ToString::to_string).collect();
+        let mut rows = leases::locked(&session.client, &names).await?;
+        self.standing.leases.begin(leases::now(&session.client).await?);
+        for (id, name) in wanted.into_iter().zip(&names) {
+            self.standing.leases.load(id, rows.remove(name));
         }
         Ok(())
     }

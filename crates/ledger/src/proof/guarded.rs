@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use callboard_kernel::{Entity, EntityId, Event, GuardAnswer, Testimony, Transition, ask_guard};
+use callboard_kernel::{Context, Entity, EntityId, Event, GuardAnswer, Testimony, Transition, ask_guard};
 use callboard_lifecycle::{Guard, GuardBasis, GuardSet};
 use serde::Serialize;
 
@@ -41,8 +41,10 @@ impl Guarded {
         for guard in asked.guards() {
             match guard.basis() {
                 GuardBasis::Log => self.again.entry(id).or_default().push((version, guard)),
-                GuardBasis::Testimony if named.has(guard) => self.tally(guard).vouched += 1,
-                GuardBasis::Testimony => self.tally(guard).unnamed += 1,
+                GuardBasis::Store | GuardBasis::Testimony if named.has(guard) => {
+                    self.tally(guard).vouched += 1;
+                }
+                GuardBasis::Store | GuardBasis::Testimony => self.tally(guard).unnamed += 1,
             }
         }
     }
@@ -102,9 +104,9 @@ fn broken(guard: Guard, because: &str) -> String {
 
 /// What a guard says of a record, if the record can be read.
 fn ask(guard: Guard, before: &Entity, record: &Record) -> Option<GuardAnswer> {
-    let Event { to, trigger, data, .. } = record.event().ok()?;
+    let Event { to, trigger, data, actor, at, .. } = record.event().ok()?;
     let order = Transition { to: Some(to), trigger, reasons: Vec::new(), data };
-    Some(ask_guard(guard, before, &order, &Testimony::default()))
+    Some(ask_guard(guard, before, &order, &Testimony::default(), &Context::new(&actor, at)))
 }
 
 /// The answer of a guard to the record that made a version, if everything before it can be read.

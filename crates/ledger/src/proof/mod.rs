@@ -3,6 +3,7 @@
 pub(crate) mod audit;
 pub(crate) mod checkpoint;
 pub(crate) mod guarded;
+pub(crate) mod leased;
 pub(crate) mod legal;
 pub(crate) mod redecide;
 pub(crate) mod sealed;

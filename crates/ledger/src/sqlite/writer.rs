@@ -14,9 +14,10 @@ use super::connect::{StoreFile, settle};
 use super::pinned::{Exchanged, Files, Pinned};
 use super::presence::Presence;
 use super::statements::Statements;
-use super::{archive, seals, signers};
+use super::{archive, leases, seals, signers};
 use crate::engine::Commit;
 use crate::error::{Fault, OpenError, ReadError, chain};
+use crate::lease::Clock;
 use crate::mutant;
 use crate::proof::checkpoint::{PublicKey, Seal};
 use crate::proof::sealed::{Sealed, Step};
@@ -56,6 +57,8 @@ struct Open {
     data_version: i64,
     /// The highest place at which the log was seen to end.
     highest: u64,
+    /// By which leases are judged.
+    clock: Clock,
 }
 
 impl Writer {
@@ -66,7 +69,7 @@ impl Writer {
         let fail = |source| place.database(source);
         signers::record(&connection, seal.public_key()).map_err(fail)?;
         let pinned = Arc::new(Pinned::of(&place, &connection).map_err(fail)?);
-        let open = Open::new(connection).map_err(fail)?;
+        let open = Open::new(connection, place.clock.clone()).map_err(fail)?;
         let writer = Self {
             open: Some(open),
             place: place.existing(),
@@ -162,7 +165,7 @@ impl Writer {
                 return Err(OpenError::Replaced { path: place.path.clone(), told });
             }
             let files = Files::of(place, &connection).map_err(fail)?;
-            Ok((Open::new(connection).map_err(fail)?, files))
+            Ok((Open::new(connection, place.clock.clone()).map_err(fail)?, files))
         })
     }
 }
@@ -284,7 +287,7 @@ fn holds(connection: &Connection, seq: u64, hash: Hash) -> Result<bool, rusqlite
 }
 
 impl Open {
-    fn new(connection: Connection) -> Result<Self, rusqlite::Error> {
+    fn new(connection: Connection, clock: Clock) -> Result<Self, rusqlite::Error> {
         connection.pragma_update(None, "wal_autocheckpoint", WAL_PAGES)?;
         Ok(Self {
             connection,
@@ -293,6 +296,7 @@ impl Open {
             step: None,
             data_version: -1,
             highest: 0,
+            clock,
         })
     }
 
@@ -327,6 +331,7 @@ impl Open {
     fn inside(&mut self, jobs: &[Job], seal: &Seal, verdicts: &mut Vec<JobResult>) -> Result<(), ReadError> {
         self.catch_up(seal.public_key())?;
         let before = self.connection.total_changes();
+        self.standing.leases.begin(self.clock.now());
         let mut statements = Statements::new(&self.connection)?;
         for job in jobs {
             verdicts.push(one(&self.connection, &mut self.standing, &mut statements, job)?);
@@ -390,6 +395,10 @@ fn one(
         if !standing.has(command.entity) {
             standing.warm(statements.stored(command.entity)?);
         }
+        if standing.leases.wants(part, standing.stored(command.entity)) {
+            let row = leases::row(connection, &command.entity.to_string())?;
+            standing.leases.load(command.entity, row);
+        }
         match &command.key {
             Some(key) if !mutant::removed("look_up_keys") => match statements.earlier(command.entity, key)? {
                 None => archive::keyed(connection, command.entity, key),
@@ -408,6 +417,10 @@ fn one(
     }
     if mutant::removed("view_in_the_same_transaction") {
         connection.execute_batch("COMMIT; BEGIN IMMEDIATE")?;
+    }
+    for (id, row) in standing.leases.take_changed() {
+        leases::put(connection, &id.to_string(), &row)?;
+        statements.written += 1;
     }
     for (at, (_, event)) in drafted.iter().enumerate() {
         mutant::point("before_view");

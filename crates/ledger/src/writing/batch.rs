@@ -3,10 +3,12 @@
 //! Invariant: the same on every engine. Jobs of one batch see each other's effects in order, a group is decided as a whole
 //! or leaves nothing behind, and the ledger's time never runs backwards. Deliberately absent: loading and writing, which each engine does in its own way.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use callboard_kernel::{
-    Axes, Context, Decision, Entity, EntityId, Event, EventType, Moment, Refusal, RefusalCode, decide, fact,
+    Axes, Context, Decision, Entity, EntityId, Event, EventType, LeaseState, Moment, Refusal, RefusalCode,
+    decide, fact,
 };
 use callboard_lifecycle::{Delivery, Health, Kind, PolicyVersion, ReasonCode, Severity, Words};
 
@@ -16,6 +18,7 @@ use crate::record::{Hash, Record};
 use crate::store::{Job, Part, Receipt, Request, Stored};
 use crate::writing::body;
 use crate::writing::group::GROUP_MAX;
+use crate::writing::leasing::{self, LeaseMark, Leases};
 use crate::writing::several::Several;
 
 /// Entities whose state is kept at hand; beyond it the memory is let go and filled anew.
@@ -87,6 +90,8 @@ pub(crate) struct Seen {
 pub(crate) struct BatchState {
     pub(crate) seen: Seen,
     hot: HashMap<EntityId, Stored>,
+    /// The leases of the entities that have one.
+    pub(crate) leases: Leases,
     scratch: Vec<u8>,
 }
 
@@ -117,6 +122,7 @@ enum Decided {
 struct Before {
     seen: Seen,
     entities: Vec<Stored>,
+    leases: LeaseMark,
 }
 
 impl BatchState {
@@ -202,15 +208,36 @@ impl BatchState {
         let mut context = Context::new(actor, (*now).max(self.seen.at));
         context.cause = cause.as_deref();
         context.earlier = earlier_event.as_ref();
-        match decide(&self.stored(command.entity).entity, command.clone(), &context) {
+        let stored = self.stored(command.entity);
+        let leased = match self.leases.judge(&part.request, stored, context.earlier) {
+            Ok(leased) => leased,
+            Err((code, problem, help)) => {
+                return Ok(Decided::Refused(self.refusal(command.entity, code, &problem, help)));
+            }
+        };
+        let held = self.leases.held(command.entity);
+        context.lease = held.as_ref().map_or(LeaseState::Free, LeaseState::Held);
+        let mut command = command.clone();
+        if let Some(leased) = &leased {
+            leasing::add(&mut command.order, &leased.facts);
+        }
+        let entity = command.entity;
+        match decide(&stored.entity, command, &context) {
             Err(refusal) => Ok(Decided::Refused(refusal)),
             Ok(Decision::Repeat { .. }) => match earlier {
                 Some(record) if record.member()? == part.member => Ok(Decided::Repeated),
-                Some(_) => Ok(Decided::Refused(self.key_reused(command.entity))),
+                Some(_) => Ok(Decided::Refused(self.key_reused(entity))),
                 None => unreachable!("BUG: a repeat without the record it repeats"),
             },
             Ok(Decision::Record(event)) => {
-                let record = self.take(&event, body::with_guards(&part.body, event.guards))?;
+                let encoded = match leased {
+                    None => Cow::Borrowed(&part.body),
+                    Some(leased) => {
+                        leased.row.into_iter().for_each(|row| self.leases.change(entity, row));
+                        Cow::Owned(body::encode(&event.reasons, cause.as_deref(), &event.data, part.member))
+                    }
+                };
+                let record = self.take(&event, body::with_guards(&encoded, event.guards))?;
                 Ok(Decided::Drafted((record, event)))
             }
         }
@@ -224,11 +251,13 @@ impl BatchState {
                 entities.push(self.stored(id).clone());
             }
         }
-        Before { seen: self.seen, entities }
+        let leases = self.leases.mark(entities.iter().map(|stored| stored.entity.state.id));
+        Before { seen: self.seen, entities, leases }
     }
 
     fn restore(&mut self, before: Before) {
         self.seen = before.seen;
+        self.leases.restore(before.leases);
         for stored in before.entities {
             self.hot.insert(stored.entity.state.id, stored);
         }

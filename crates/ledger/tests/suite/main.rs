@@ -8,6 +8,7 @@
 
 #[path = "../common/cluster.rs"]
 mod cluster;
+mod entity_leases;
 mod exchange;
 mod groups;
 mod leases;
@@ -97,6 +98,13 @@ on_every_engine! {
         of_many_who_want_a_lease_exactly_one_has_it,
         a_step_is_recorded_only_by_whoever_holds_the_lease,
         a_lease_has_a_name_a_holder_and_a_length;
+    entity_leases:
+        a_claim_grants_a_lease_and_only_its_holder_goes_on,
+        a_stale_epoch_is_refused_and_names_the_holder,
+        a_lease_ends_with_a_record,
+        a_lease_of_a_group_stands_or_falls_with_it,
+        nobody_says_for_the_store_who_holds_a_lease,
+        epochs_go_on_after_an_import;
     rivals:
         of_many_who_race_on_one_version_exactly_one_wins,
         keys_hold_across_handles_and_within_a_batch,
@@ -119,6 +127,8 @@ on_every_engine! {
 }
 
 on_every_database! {
+    entity_leases:
+        a_lease_that_no_record_granted_is_found;
     leases:
         whoever_only_reads_sees_leases_and_steps_and_takes_none,
         the_database_gives_no_epoch_twice;

@@ -100,7 +100,8 @@ machine! {
         Open => WaitingForSubtasks    on [Decomposed]      by [Operator, System];
         Open => Cancelled             on [CancelAsked]     by [Operator, System] because ["task.cancelled.*"];
 
-        Claimed => InProgress         on [Started]         by [Worker, Agent, System];
+        Claimed => InProgress         on [Started]         by [Worker, Agent] when [HeldByActor];
+        Claimed => InProgress         on [Started]         by [System];
         Claimed => Open               on [Released]        by [Worker, Agent, Operator, System];
         Claimed => Done               on [WorkReported]    by [Worker, Agent] because ["task.done.*"] shown by [ToolResult, Artifact, File, Message];
         Claimed => Failed             on [FailureReported] by [Worker, Agent, System] because ["task.failed.*"];
@@ -114,7 +115,7 @@ machine! {
         InProgress => WaitingForSubtasks on [Decomposed]   by [Worker, Agent, System];
         InProgress => Open            on [Released]        by [Worker, Agent, Operator, System];
         InProgress => Cancelled       on [CancelAsked]     by [Operator, System] because ["task.cancelled.*"];
-        InProgress => Orphaned        on [HeartbeatLost]   by [System, Supervisor] because ["task.orphaned.*", "system.health.*"];
+        InProgress => Orphaned        on [HeartbeatLost]   by [System, Supervisor] when [LeaseExpired] because ["task.orphaned.*", "system.health.*"];
 
         Orphaned => Done              on [WorkRecovered]   by [System] because ["task.done.*"] shown by [ToolResult, Artifact, File];
         Orphaned => Failed            on [RecoveryFailed]  by [System] because ["task.failed.*"];

@@ -5,7 +5,9 @@
 
 use std::collections::HashMap;
 
-use callboard_kernel::{Context, Decision, Entity, EntityId, Event, Moment, Refusal, RefusalCode, decide};
+use callboard_kernel::{
+    Context, Decision, Entity, EntityId, Event, LeaseState, Moment, Refusal, RefusalCode, decide,
+};
 use callboard_ledger::{AppendError, Group, GroupError, Receipt, Request};
 use uuid::Uuid;
 
@@ -176,6 +178,7 @@ impl Believed {
     fn decide(&mut self, request: &Request) -> Result<Decision, Box<Refusal>> {
         let mut context = Context::new(&request.actor, request.now);
         context.cause = request.cause.as_deref();
+        context.lease = LeaseState::Free;
         context.earlier = request.command.key.as_ref().and_then(|key| self.keys.get(key));
         let decision = decide(&self.decided, request.command.clone().recordable(), &context);
         if let Ok(Decision::Record(event)) = &decision {
