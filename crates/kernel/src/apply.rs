@@ -5,6 +5,7 @@
 
 use callboard_lifecycle::Lifecycle;
 
+use crate::entry::has_conversation;
 use crate::event::{Event, EventType};
 use crate::id::EntityId;
 
@@ -86,6 +87,8 @@ fn follows(event: &Event) -> bool {
         (EventType::Created, None) => machine.start.has(event.to.position()),
         (EventType::Transitioned, Some(from)) => machine.can_transition(from.position(), event.to.position()),
         (EventType::Observed, Some(from)) => from == event.to,
-        (EventType::Created, Some(_)) | (EventType::Transitioned | EventType::Observed, None) => false,
+        (EventType::Entry, Some(from)) => from == event.to && has_conversation(event.entity.kind()),
+        (EventType::Created, Some(_))
+        | (EventType::Transitioned | EventType::Observed | EventType::Entry, None) => false,
     }
 }

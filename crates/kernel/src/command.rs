@@ -5,6 +5,7 @@
 
 use callboard_lifecycle::{Lifecycle, Trigger};
 
+use crate::entry::Entry;
 use crate::facts::Facts;
 use crate::guard::Testimony;
 use crate::id::EntityId;
@@ -37,6 +38,8 @@ pub enum Order {
     Transition(Transition),
     /// Record something that was seen.
     Observe(Observe),
+    /// Add a piece to its conversation.
+    Entry(Entry),
 }
 
 /// Let an entity come to be.
@@ -70,6 +73,18 @@ pub struct Observe {
     pub reasons: Vec<StateReason>,
     /// What was seen.
     pub data: Facts,
+}
+
+impl Order {
+    /// Why it is asked for, and what it records.
+    pub fn content(&self) -> (&[StateReason], &Facts) {
+        match self {
+            Self::Create(order) => (&order.reasons, &order.data),
+            Self::Transition(order) => (&order.reasons, &order.data),
+            Self::Observe(order) => (&order.reasons, &order.data),
+            Self::Entry(entry) => (&[], entry.data()),
+        }
+    }
 }
 
 impl Command {

@@ -80,6 +80,8 @@ pub struct Limits {
     pub label_bytes_max: usize,
     /// Bytes of a title.
     pub title_bytes_max: usize,
+    /// Bytes of text in an entry.
+    pub entry_bytes_max: usize,
 }
 
 impl Limits {
@@ -93,5 +95,6 @@ impl Limits {
         label_name_bytes_max: 128,
         label_bytes_max: 1024,
         title_bytes_max: 4 * 1024,
+        entry_bytes_max: 4 * 1024 * 1024,
     };
 }

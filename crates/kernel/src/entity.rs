@@ -58,7 +58,10 @@ impl Entity {
         if is_sign_of_life(event) {
             self.last_activity_at = Some(event.at);
         }
-        self.facts.merge(&event.data);
+        // What is said in a conversation is no fact about the agent.
+        if event.kind != EventType::Entry {
+            self.facts.merge(&event.data);
+        }
         match event.kind {
             EventType::Created => {
                 self.created_at = Some(event.at);
@@ -71,7 +74,7 @@ impl Entity {
                 }
                 self.enter(event);
             }
-            EventType::Observed => {}
+            EventType::Observed | EventType::Entry => {}
         }
         Ok(())
     }
@@ -88,7 +91,7 @@ const fn is_sign_of_life(event: &Event) -> bool {
     match (event.kind, event.actor.class) {
         (EventType::Observed, ActorClass::Operator | ActorClass::System | ActorClass::ApprovalDesk) => false,
         (EventType::Observed, ActorClass::Supervisor | ActorClass::Worker | ActorClass::Agent)
-        | (EventType::Created | EventType::Transitioned, _) => true,
+        | (EventType::Created | EventType::Transitioned | EventType::Entry, _) => true,
     }
 }
 

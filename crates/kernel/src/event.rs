@@ -21,18 +21,28 @@ words! {
         Transitioned = "transitioned",
         /// Something was seen that does not move the state.
         Observed = "observed",
+        /// A piece of a conversation.
+        Entry = "entry",
     }
 }
 
 words! {
-    /// Who gets to see an event again.
+    /// Who gets to see an event again. What is never kept is no event and has no channel: see `EphemeralEvent`.
     pub enum Channel is "channel" {
         /// It may reach a model again.
         Replay = "replay",
         /// It is kept and never reaches a model.
         Audit = "audit",
-        /// It is shown and never kept.
-        Ephemeral = "ephemeral",
+    }
+}
+
+impl EventType {
+    /// Does an event of this type put its entity into a state?
+    pub const fn enters_a_state(self) -> bool {
+        match self {
+            Self::Created | Self::Transitioned => true,
+            Self::Observed | Self::Entry => false,
+        }
     }
 }
 

@@ -313,6 +313,10 @@ facts! {
     WAITS_FOR: Text = "waits_for";
     /// The hash of the recipe it was started from.
     RECIPE_HASH: Text = "recipe_hash";
+    /// The type of an entry.
+    ENTRY: Text = "entry";
+    /// The turn of an entry, or the one that an agent is in.
+    TURN: Text = "turn";
     /// What limits its processor time.
     CPU: Text = "cpu";
     /// What limits its memory.
@@ -485,6 +489,8 @@ facts! {
     TIMED_OUT: Flag = "timed_out";
     /// What the agent told of itself.
     AGENT: Part = "agent";
+    /// What an entry holds.
+    BODY: Part = "body";
     /// What it promised and what was found.
     ARTIFACTS: Part = "artifacts";
     /// How its processes are contained.

@@ -82,6 +82,11 @@ impl Facts {
         self.0.iter_mut().for_each(|(name, value)| change(name, value));
     }
 
+    /// How many bytes of text they hold, names included.
+    pub(crate) fn text_bytes(&self) -> usize {
+        self.0.iter().map(|(name, value)| name.len() + value.text_bytes()).sum()
+    }
+
     /// Are there none?
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -89,6 +94,17 @@ impl Facts {
 
     fn find(&self, name: &str) -> Result<usize, usize> {
         self.0.binary_search_by(|(known, _)| known.as_ref().cmp(name))
+    }
+}
+
+impl Value {
+    fn text_bytes(&self) -> usize {
+        match self {
+            Self::Null | Self::Bool(_) | Self::Int(_) | Self::Float(_) => 0,
+            Self::Text(text) => text.len(),
+            Self::List(values) => values.iter().map(Self::text_bytes).sum(),
+            Self::Map(facts) => facts.text_bytes(),
+        }
     }
 }
 

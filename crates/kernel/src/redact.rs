@@ -292,10 +292,11 @@ impl Command {
     /// The command as it may be recorded: without secrets, and with a title that steers no terminal.
     #[must_use]
     pub fn recordable(mut self) -> Self {
-        let (reasons, data) = match &mut self.order {
+        let (reasons, data): (&mut [StateReason], &mut Facts) = match &mut self.order {
             Order::Create(order) => (&mut order.reasons, &mut order.data),
             Order::Transition(order) => (&mut order.reasons, &mut order.data),
             Order::Observe(order) => (&mut order.reasons, &mut order.data),
+            Order::Entry(entry) => (&mut [], entry.data_mut()),
         };
         reasons.iter_mut().for_each(clean_reason);
         clean_facts(data);

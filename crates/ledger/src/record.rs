@@ -60,7 +60,7 @@ pub struct Record {
     pub channel: String,
     /// The state before; empty at creation.
     pub from_state: String,
-    /// The trigger, or `created` or `observed`.
+    /// The trigger, or `created`, `observed` or `entry`.
     pub via: String,
     /// The state after.
     pub to_state: String,
@@ -134,7 +134,7 @@ impl Record {
         let body = Body::parse(&self.body)?;
         let trigger = match kind {
             EventType::Transitioned => Some(Trigger::parse(id.kind(), &self.via)?),
-            EventType::Created | EventType::Observed => None,
+            EventType::Created | EventType::Observed | EventType::Entry => None,
         };
         let from = match self.from_state.as_str() {
             "" => None,

@@ -1,6 +1,6 @@
 //! What goes in and what comes out, the same on every engine.
 
-use callboard_kernel::{Actor, Command, Entity, EntityId, Moment, Order};
+use callboard_kernel::{Actor, Command, Entity, EntityId, Moment};
 use callboard_lifecycle::Kind;
 
 use crate::moving::segment::Segment;
@@ -73,11 +73,7 @@ impl Part {
         if !mutant::removed("redact_words") {
             request.command = request.command.recordable();
         }
-        let (reasons, data) = match &request.command.order {
-            Order::Create(order) => (&order.reasons, &order.data),
-            Order::Transition(order) => (&order.reasons, &order.data),
-            Order::Observe(order) => (&order.reasons, &order.data),
-        };
+        let (reasons, data) = request.command.order.content();
         let body = body::encode(reasons, request.cause.as_deref(), data, member);
         Self { request, body, member }
     }

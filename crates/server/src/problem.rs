@@ -177,6 +177,7 @@ impl From<Box<Refusal>> for Problem {
             | RefusalCode::FactRequired
             | RefusalCode::LeaseLost
             | RefusalCode::LeaseHeld
+            | RefusalCode::WrongTurn
             | RefusalCode::VersionConflict => StatusCode::CONFLICT,
         };
         let help = help(&refusal);

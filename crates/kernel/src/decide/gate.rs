@@ -11,7 +11,7 @@ use crate::facts::{Facts, Value};
 use crate::reason::StateReason;
 use crate::refusal::{Refusal, RefusalCode};
 
-use super::{create, observe, transition};
+use super::{create, entry, observe, transition};
 
 /// What became of a command that was not refused.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +46,7 @@ pub fn decide(entity: &Entity, command: Command, context: &Context<'_>) -> Resul
         Order::Create(order) => create::decide(&draft, order, command.key),
         Order::Transition(order) => transition::decide(&draft, order, &command.testimony, command.key),
         Order::Observe(order) => observe::decide(&draft, order, command.key),
+        Order::Entry(order) => entry::decide(&draft, order, command.key),
     }?;
     Ok(Decision::Record(event))
 }
@@ -70,6 +71,7 @@ fn repeat(draft: &Draft<'_>, command: &Command, earlier: &Event) -> Result<Decis
                 && earlier.reasons == order.reasons
                 && earlier.data == order.data
         }
+        Order::Entry(entry) => earlier.kind == EventType::Entry && earlier.data == *entry.data(),
     };
     if same {
         return Ok(Decision::Repeat { version: earlier.version });
@@ -79,6 +81,14 @@ fn repeat(draft: &Draft<'_>, command: &Command, earlier: &Event) -> Result<Decis
         format!("its key was used for another command, which made version {}", earlier.version),
         "send the new command with a new key".to_owned(),
     ))
+}
+
+/// Whether what an entry holds is too large.
+fn entry_too_large(order: &Order, limits: &Limits) -> Option<String> {
+    let Order::Entry(entry) = order else { return None };
+    let bytes = entry.body().map_or(0, Facts::text_bytes);
+    let is_over = bytes > limits.entry_bytes_max;
+    is_over.then(|| format!("its entry has {bytes} bytes of text, more than {}", limits.entry_bytes_max))
 }
 
 /// What is too large in the title and the labels, which every list shows and every search reads.
@@ -165,9 +175,7 @@ impl Draft<'_> {
 
     fn check_size(&self, command: &Command) -> Result<(), Box<Refusal>> {
         let limits = self.context.policy.limits;
-        let (Order::Create(crate::Create { reasons, data, .. })
-        | Order::Transition(crate::Transition { reasons, data, .. })
-        | Order::Observe(crate::Observe { reasons, data })) = &command.order;
+        let (reasons, data) = command.order.content();
         let key_len = command.key.as_deref().map_or(0, str::len);
         let problem = if key_len > limits.key_bytes_max {
             format!("its key has {key_len} bytes, more than {}", limits.key_bytes_max)
@@ -180,6 +188,8 @@ impl Draft<'_> {
             reasons.iter().find(|reason| reason.message.len() > limits.message_bytes_max)
         {
             format!("the message of {} has more than {} bytes", reason.code, limits.message_bytes_max)
+        } else if let Some(problem) = entry_too_large(&command.order, &limits) {
+            problem
         } else if let Some(problem) = too_large(data, &limits) {
             let help = "use fewer and shorter labels, and a short title".to_owned();
             return Err(self.refuse(RefusalCode::TooLarge, problem, help));

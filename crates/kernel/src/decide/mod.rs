@@ -4,6 +4,7 @@
 //! so it does not use up its key. One order, one file.
 
 mod create;
+mod entry;
 mod gate;
 mod observe;
 mod transition;

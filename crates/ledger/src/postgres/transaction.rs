@@ -403,7 +403,7 @@ struct Touched {
 impl Touched {
     fn by(&mut self, event: &Event) {
         self.is_born |= event.kind == EventType::Created;
-        self.has_facts |= !event.data.is_empty();
+        self.has_facts |= event.kind != EventType::Entry && !event.data.is_empty();
     }
 
     const fn facts(self) -> Written {

@@ -3,6 +3,7 @@
 //! Invariant: generated from the machines, so the database and the kernel refuse the same moves. Rows are added and
 //! never taken away: an old log stays legal for ever.
 
+use callboard_kernel::has_conversation;
 use callboard_lifecycle::{Lifecycle, MACHINES, Row};
 
 /// One row of the table of legal edges.
@@ -14,7 +15,7 @@ pub(crate) struct LegalEdge {
     pub(crate) to_state: &'static str,
 }
 
-/// Every legal edge of every machine: creations, transitions by trigger, and observations, which stay where they are.
+/// Every legal edge of every machine: creations, transitions by trigger, observations and entries, which stay where they are.
 pub(crate) fn edges() -> Vec<LegalEdge> {
     let mut all = Vec::new();
     for machine in MACHINES {
@@ -25,6 +26,9 @@ pub(crate) fn edges() -> Vec<LegalEdge> {
                 all.push(LegalEdge { kind, from_state: "", via: "created", to_state: name });
             }
             all.push(LegalEdge { kind, from_state: name, via: "observed", to_state: name });
+            if has_conversation(machine.kind) && !machine.is_terminal(state) {
+                all.push(LegalEdge { kind, from_state: name, via: "entry", to_state: name });
+            }
         }
         for (at, row) in machine.rows.iter().enumerate() {
             // Two rows may share an edge and its trigger if they are for different actors.

@@ -7,7 +7,7 @@
 //! versions; whoever walks through the log compares those.
 
 use callboard_kernel::{
-    Actor, Channel, Command, Context, Create, Decision, Entity, EntityId, EventType, Facts, Guarding,
+    Actor, Channel, Command, Context, Create, Decision, Entity, EntityId, Entry, EventType, Facts, Guarding,
     Observe, Order, RefusalCode, State, StateReason, Transition, decide,
 };
 use callboard_lifecycle::{ActorClass, GuardSet, Kind, Lifecycle, Trigger, Words};
@@ -64,7 +64,7 @@ fn again(kind: Kind, event: EventType, line: &Borrowed<'_>) -> Result<Judgement,
         name => Some(Lifecycle::parse(kind, name)?),
     };
     let actor = Actor::new(ActorClass::parse(line.actor_type)?, line.actor_id);
-    Channel::parse(line.channel)?;
+    let channel = Channel::parse(line.channel)?;
     let Carried { reasons, data, guards: Some(named) } = carried(event, line)? else {
         return Ok(Judgement::Unproved);
     };
@@ -73,12 +73,17 @@ fn again(kind: Kind, event: EventType, line: &Borrowed<'_>) -> Result<Judgement,
     if !is_moved && line.via != line.event_type {
         return Ok(Judgement::Wrong(format!("{} is not caused by {}", line.event_type, line.via)));
     }
-    if event == EventType::Observed && from != Some(to) {
+    if matches!(event, EventType::Observed | EventType::Entry) && from != Some(to) {
         return Ok(Judgement::Wrong(no_edge(line)));
     }
     let order = match event {
         EventType::Created => Order::Create(Create { at: to, reasons, data }),
         EventType::Observed => Order::Observe(Observe { reasons, data }),
+        EventType::Entry => match Entry::of_data(data) {
+            Some(entry) => Order::Entry(entry),
+            // Only a newer program knows this piece of a conversation.
+            None => return Ok(Judgement::Unproved),
+        },
         EventType::Transitioned => Order::Transition(Transition { to: Some(to), trigger, reasons, data }),
     };
     let id = EntityId::new(kind, line.entity);
@@ -87,7 +92,10 @@ fn again(kind: Kind, event: EventType, line: &Borrowed<'_>) -> Result<Judgement,
     context.guarding = Guarding::Recorded;
     let command = Command { key: line.key.map(str::to_owned), ..Command::new(id, order) };
     Ok(match decide(&Entity::known_by(state), command, &context) {
-        Ok(Decision::Record(event)) => judge_guards(id, event.guards, named),
+        Ok(Decision::Record(decided)) if decided.channel != channel => {
+            Judgement::Wrong(format!("its channel is {channel}, and should be {}", decided.channel))
+        }
+        Ok(Decision::Record(decided)) => judge_guards(id, decided.guards, named),
         Ok(Decision::Repeat { .. }) => unreachable!("BUG: a repeat without an earlier record"),
         // A limit is for what comes, and may have been higher.
         Err(refusal) if refusal.code == RefusalCode::TooLarge => Judgement::Sound,
@@ -119,12 +127,13 @@ struct Carried {
 /// The reasons and the facts of a record, read only where a decision depends on them.
 fn carried(event: EventType, line: &Borrowed<'_>) -> Result<Carried, Unreadable> {
     let has = |word: &str| line.body.contains(word) || line.body.contains('\\');
-    if line.body.is_empty() || event != EventType::Transitioned && has("\"data\"") && !has("\"reasons\"") {
+    let depends_on_data = matches!(event, EventType::Transitioned | EventType::Entry);
+    if line.body.is_empty() || !depends_on_data && has("\"data\"") && !has("\"reasons\"") {
         // Facts are read where the log is folded.
         return Ok(Carried { guards: Some(GuardSet::NONE), ..Carried::default() });
     }
     let body = Body::parse(line.body)?;
-    let data = if event == EventType::Transitioned { body.data()? } else { Facts::none() };
+    let data = if depends_on_data { body.data()? } else { Facts::none() };
     let guards = match body.guards() {
         Err(Unreadable::Word(_)) => None,
         named => Some(named?),

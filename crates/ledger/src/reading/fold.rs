@@ -41,7 +41,7 @@ impl Stored {
             Err(_) => {
                 let shape = RecordShape::of(&line)?;
                 let reasons = match shape.event {
-                    EventType::Observed => Vec::new(),
+                    EventType::Observed | EventType::Entry => Vec::new(),
                     EventType::Created | EventType::Transitioned => Body::parse(&record.body)?.reasons()?,
                 };
                 Event { reasons, ..bare(&line, shape) }
@@ -147,12 +147,15 @@ impl Stretch {
     fn take(&mut self, line: &Borrowed<'_>, shape: Option<RecordShape>) -> Result<(), ReadError> {
         let shape = shape.map_or_else(|| RecordShape::of(line), Ok)?;
         let mut event = bare(line, shape);
-        // What an unknown type carries stays unread.
-        if may_have_data(line.body) && EventType::parse(line.event_type).is_ok() {
+        // What an unknown type carries stays unread, and an entry is no fact about its agent.
+        if shape.event != EventType::Entry
+            && may_have_data(line.body)
+            && EventType::parse(line.event_type).is_ok()
+        {
             event.data = Body::parse(line.body)?.data()?;
         }
         self.stored.take(&event, line.seq, line.hash)?;
-        if shape.event != EventType::Observed {
+        if shape.event.enters_a_state() {
             line.body.clone_into(&mut self.body);
         }
         Ok(())

@@ -70,6 +70,7 @@ impl<'a> Statements<'a> {
         self.written += 1;
         let changed = match event.kind {
             EventType::Created => return bind_entity(&mut self.created, stored),
+            EventType::Entry => self.heard(stored)?,
             EventType::Observed if event.data.is_empty() => self.heard(stored)?,
             EventType::Transitioned if !ended(event.from) && !ended(Some(event.to)) => {
                 self.moved(stored, event)?
@@ -79,7 +80,7 @@ impl<'a> Statements<'a> {
         if changed != 1 {
             return Err(Unreadable::Size("the view of an entity").into());
         }
-        if !event.data.is_empty() {
+        if !event.data.is_empty() && event.kind != EventType::Entry {
             let id = stored.entity.state.id.uuid();
             self.written += 1;
             one(self.facts.execute((stored.facts_text(), stored.parent(), id.as_bytes()))?, "facts")?;

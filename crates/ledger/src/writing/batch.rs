@@ -355,7 +355,7 @@ impl Stored {
         self.entity.apply(event)?;
         self.head = hash;
         self.last_seq = seq;
-        if event.kind != EventType::Observed {
+        if event.kind.enters_a_state() {
             self.state_seq = seq;
         }
         Ok(())

@@ -9,6 +9,7 @@
 #[path = "../common/cluster.rs"]
 mod cluster;
 mod entity_leases;
+mod entries;
 mod exchange;
 mod groups;
 mod leases;
@@ -105,6 +106,9 @@ on_every_engine! {
         a_lease_of_a_group_stands_or_falls_with_it,
         nobody_says_for_the_store_who_holds_a_lease,
         epochs_go_on_after_an_import;
+    entries:
+        a_conversation_is_recorded_and_is_no_fact_of_its_agent,
+        a_conversation_is_copied_and_its_channel_cannot_be_forged;
     rivals:
         of_many_who_race_on_one_version_exactly_one_wins,
         keys_hold_across_handles_and_within_a_batch,

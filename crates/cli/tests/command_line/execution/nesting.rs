@@ -68,7 +68,7 @@ fn a_run_around_that_ended_long_ago_explains_nothing() {
     let cancelled = go(SessionState::Cancelled, "run.cancelled.sigterm", "m", "seen", Facts::none());
     let ended = Order::Transition(match cancelled {
         Order::Transition(transition) => transition.caused_by(SessionTrigger::StopAsked),
-        Order::Create(_) | Order::Observe(_) => panic!("not a transition"),
+        Order::Create(_) | Order::Observe(_) | Order::Entry(_) => panic!("not a transition"),
     });
     drop(record(&ledger, session(1), 1, ended));
     drop(ledger);
