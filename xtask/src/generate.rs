@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 
 use callboard_lifecycle::{MACHINES as MACHINES_DECLARED, render};
 
-use crate::{api_page, cargo, machine_list};
+use crate::{api_page, cargo, kind_table, machine_list};
 
 /// What to do with a generated file that differs from its text.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,19 +30,23 @@ struct Generated {
 }
 
 const MACHINES: &str = "crates/lifecycle/src/machines";
+const KINDS: &str = "crates/engine/src/kinds";
 
 /// Brings the generated files up to date, or fails naming those that are not.
 pub(crate) fn run(mode: Mode) -> Result<()> {
     let root = cargo::workspace_root()?;
     let list =
         Generated { path: format!("{MACHINES}.rs"), text: machine_list::render(&root.join(MACHINES))? };
-    if mode == Mode::Write && !list.is_fresh(root) {
-        // This program was built with the old list; the pages must come from one that knows the new machine.
+    let table = kind_table::render(&root.join(KINDS), &root.join(MACHINES))?;
+    let table = Generated { path: format!("{KINDS}.rs"), text: table };
+    if mode == Mode::Write && !(list.is_fresh(root) && table.is_fresh(root)) {
+        // This program was built with the old lists; the pages must come from one that knows the new machine.
         list.write(root)?;
+        table.write(root)?;
         return cargo::run(root, &["xtask", "generate"]);
     }
     let mut outputs = pages();
-    outputs.push(list);
+    outputs.extend([list, table]);
     outputs.extend(api()?);
     apply(mode, root, &outputs)
 }

@@ -9,15 +9,20 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 
 /// What the list needs to know of one machine.
-struct Header {
-    module: String,
-    kind: String,
+pub(crate) struct Header {
+    pub(crate) module: String,
+    pub(crate) kind: String,
     noun: String,
     meaning: String,
 }
 
 /// The text of the generated file.
 pub(crate) fn render(directory: &Path) -> Result<String> {
+    list(&headers(directory)?)
+}
+
+/// The machines of the directory, in the order of their files.
+pub(crate) fn headers(directory: &Path) -> Result<Vec<Header>> {
     let mut headers = Vec::new();
     let entries =
         std::fs::read_dir(directory).with_context(|| format!("failed to read {}", directory.display()))?;
@@ -29,7 +34,7 @@ pub(crate) fn render(directory: &Path) -> Result<String> {
         headers.push(header(module, &text)?);
     }
     headers.sort_by(|a, b| a.module.cmp(&b.module));
-    list(&headers)
+    Ok(headers)
 }
 
 /// Reads `/// Meaning.` and `Session "ses" as "run" with …` after `machine! {`.

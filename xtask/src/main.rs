@@ -13,6 +13,7 @@ mod api_page;
 mod cargo;
 mod checks;
 mod generate;
+mod kind_table;
 mod machine_list;
 mod npm;
 mod page;

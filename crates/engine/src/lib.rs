@@ -7,6 +7,7 @@ pub mod board;
 mod host;
 mod ids;
 mod judging;
+mod kinds;
 mod recovery;
 mod redact;
 mod run;

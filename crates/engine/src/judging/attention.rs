@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::judging::triage_input::TriageVerdict;
 use crate::judging::view::View;
+use crate::kinds::rules;
 
 /// What was taken over from before there were reasons needs nobody.
 pub(crate) const LEGACY: &str = "legacy.imported";
@@ -230,9 +231,7 @@ fn item<'a>(view: &'a View<'a>, cluster_size: usize, now: Moment) -> AttentionIt
 
 fn actions(view: &View<'_>) -> Vec<Action> {
     let mut names = vec!["why"];
-    if view.kind == Kind::Session {
-        names.push(if view.ended_at.is_some() { "retry" } else { "stop" });
-    }
+    names.extend(rules(view.kind).commands(view));
     let mut all: Vec<Action> = names
         .into_iter()
         .map(|name| Action { name, command: format!("callboard {name} {}", view.id) })

@@ -11,7 +11,7 @@ use callboard_lifecycle::{Delivery, Health, Lifecycle, PolicyVersion, ReasonCode
 use crate::host::process_table::Host;
 use crate::judging::attention::{LEGACY, Mark, condition, condition_of};
 use crate::judging::judge::Basis;
-use crate::judging::view::{View, as_claim};
+use crate::judging::view::{View, own_severity};
 use crate::judging::viewpoint::{ProcessReading, Viewpoint};
 
 /// What an entity is judged by.
@@ -21,8 +21,8 @@ pub struct TriageInput {
     delivery: Option<Delivery>,
     /// The first of the recorded reasons.
     reason: Option<ReasonCode>,
-    /// A claim is judged by how sure it is.
-    claim: Option<(Severity, Tone)>,
+    /// What the rules of its kind say, where they do.
+    own_severity: Option<(Severity, Tone)>,
     basis: Basis,
     onset: Onset,
     mark: Option<Box<Mark>>,
@@ -51,7 +51,7 @@ impl TriageInput {
             state: entity.state.lifecycle,
             delivery: entity.facts.read(fact::DELIVERY).and_then(|word| Delivery::parse(word).ok()),
             reason: entity.reasons.first().map(|reason| reason.code),
-            claim: as_claim(entity),
+            own_severity: own_severity(entity),
             basis: Basis::of(entity),
             onset: Onset::read(&entity.facts, entity.entered_at, entity.last_activity_at),
             mark: Mark::of(&entity.facts).map(Box::new),
@@ -81,7 +81,7 @@ impl TriageInput {
         let axes = Axes { lifecycle: self.state, outcome: None, health, delivery: self.delivery };
         let first = self.reason.or(judged);
         let severity = |axes: Axes, reason| axes.severity(PolicyVersion::V2, reason).0;
-        let shown = self.claim.map_or_else(|| severity(axes, first), |(severity, _)| severity);
+        let shown = self.own_severity.map_or_else(|| severity(axes, first), |(severity, _)| severity);
         let health_decides = shown < severity(Axes { health: None, ..axes }, self.reason);
         let cause = if health_decides { judged.or(first) } else { first };
         let condition = condition_of(cause, self.state);

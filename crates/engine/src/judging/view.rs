@@ -4,19 +4,17 @@
 //! two surfaces never disagree. What is not recorded is null. Deliberately absent: comparing states.
 
 use callboard_kernel::{
-    Axes, Chain, Confidence, Entity, EntityId, Facts, Moment, NormalizedState, StateReason, Value,
-    claim_severity, fact, normalize,
+    Axes, Chain, Entity, EntityId, Facts, Moment, NormalizedState, StateReason, Value, fact, normalize,
 };
 use callboard_ledger::Stored;
-use callboard_lifecycle::claim::ClaimStatus;
-use callboard_lifecycle::session::SessionState;
-use callboard_lifecycle::{Delivery, Kind, Outcome, PolicyVersion, Severity, Tone, Words};
+use callboard_lifecycle::{Delivery, Kind, PolicyVersion, Severity, Tone, Words};
 use serde::{Serialize, Serializer};
 
-use crate::judging::judge::{Basis, typed};
+use crate::judging::judge::Basis;
 use crate::judging::recorded::seconds;
 use crate::judging::triage_input::Onset;
 use crate::judging::viewpoint::{ProcessReading, Viewpoint};
+use crate::kinds::rules;
 
 /// One entity as it is shown.
 #[derive(Debug, Serialize)]
@@ -169,7 +167,7 @@ pub(crate) fn judged(stored: &Stored, mut basis: Basis, look: ProcessReading) ->
     reasons.extend(judgement.map(|judgement| judgement.reasons).unwrap_or_default());
     let mut shown = normalize(axes, reasons, PolicyVersion::V2, look.at);
     shown.phase = basis.phase(look);
-    if let Some((severity, tone)) = as_claim(&stored.entity) {
+    if let Some((severity, tone)) = own_severity(&stored.entity) {
         (shown.severity, shown.tone) = (severity, tone);
     }
     let chain = Chain {
@@ -212,8 +210,8 @@ pub(crate) fn judged(stored: &Stored, mut basis: Basis, look: ProcessReading) ->
 pub fn exit_code(view: &View<'_>) -> u8 {
     let told = view.recorded_facts().read(fact::SHELL_CODE).and_then(|code| u8::try_from(code).ok());
     let of_state = || {
-        let state = view.state.lifecycle.filter(|state| state.kind() == Kind::Session)?;
-        typed::<SessionState>(state).exit_code()
+        let state = view.state.lifecycle?;
+        rules(state.kind()).exit_code(state)
     };
     told.or_else(of_state).unwrap_or(0)
 }
@@ -262,21 +260,18 @@ impl<'a> View<'a> {
     }
 }
 
-/// A claim is judged by how sure it is, not by an outcome.
-pub(crate) fn as_claim(entity: &Entity) -> Option<(Severity, Tone)> {
-    let state = entity.state.lifecycle.filter(|state| state.kind() == Kind::Claim)?;
-    let recorded = entity.facts.read(fact::CONFIDENCE);
-    let of_reason = || entity.reasons.first().map(|reason| reason.confidence);
-    let confidence = recorded.map(Confidence::new).or_else(of_reason).unwrap_or_default();
-    Some(claim_severity(typed::<ClaimStatus>(state), confidence))
+/// How severe it is by the rules of its kind, where they say.
+pub(crate) fn own_severity(entity: &Entity) -> Option<(Severity, Tone)> {
+    let state = entity.state.lifecycle?;
+    rules(state.kind()).severity(entity, state)
 }
 
 fn exit(entity: &Entity) -> Exit<'_> {
     let facts = &entity.facts;
     // Of an ended run it is known whether its own clock ended it, whatever was recorded beside.
     let of_run = || {
-        let state = entity.state.lifecycle.filter(|state| state.kind() == Kind::Session)?;
-        Some(state.outcome()? == Outcome::TimedOut)
+        let state = entity.state.lifecycle?;
+        rules(state.kind()).timed_out(state)
     };
     Exit {
         code: facts.known(fact::EXIT_CODE),
@@ -335,6 +330,7 @@ pub(crate) mod samples {
 #[cfg(test)]
 mod tests {
     use callboard_lifecycle::Health;
+    use callboard_lifecycle::claim::ClaimStatus;
     use callboard_lifecycle::schedule::ScheduleState;
     use callboard_lifecycle::session::SessionState;
     use callboard_lifecycle::show::ShowState;
