@@ -4,7 +4,6 @@
 //! shown as running when its health says otherwise. Deliberately absent: colour.
 
 use std::fmt;
-use std::time::Duration;
 
 use callboard_lifecycle::{Delivery, Health, Lifecycle, Outcome, Shown};
 
@@ -168,35 +167,6 @@ fn doubt(state: Lifecycle, health: Option<Health>) -> Option<&'static str> {
     }
 }
 
-/// "Timed out after 900s (configured timeout: 900s)": it was the configured bound, not some other deadline.
-#[derive(Clone, Copy, Debug)]
-pub struct TimeoutSentence {
-    /// The bound.
-    pub configured: Duration,
-    /// How long it ran.
-    pub elapsed: Duration,
-}
-
-impl fmt::Display for TimeoutSentence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (elapsed, configured) = (Seconds(self.elapsed), Seconds(self.configured));
-        write!(f, "Timed out after {elapsed} (configured timeout: {configured})")
-    }
-}
-
-/// Whole seconds, or three digits below one that is not whole.
-struct Seconds(Duration);
-
-impl fmt::Display for Seconds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.subsec_millis() == 0 || self.0.as_secs() >= 10 {
-            write!(f, "{}s", self.0.as_secs())
-        } else {
-            write!(f, "{:.3}s", self.0.as_secs_f64())
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -311,18 +281,5 @@ mod tests {
         assert_eq!(Effective(well).to_string(), "Running");
         let ended = Axes { lifecycle: Some(SessionState::Completed.into()), ..stale };
         assert_eq!(Effective(ended).to_string(), "Completed");
-    }
-
-    #[test]
-    fn the_timeout_sentence_names_both_times() {
-        let sentence = |configured, elapsed| TimeoutSentence { configured, elapsed }.to_string();
-        assert_eq!(
-            sentence(Duration::from_secs(900), Duration::from_millis(900_120)),
-            "Timed out after 900s (configured timeout: 900s)"
-        );
-        assert_eq!(
-            sentence(Duration::from_secs(1), Duration::from_millis(1_204)),
-            "Timed out after 1.204s (configured timeout: 1s)"
-        );
     }
 }

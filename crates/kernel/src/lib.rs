@@ -23,7 +23,6 @@ mod printable;
 mod reason;
 mod refusal;
 mod severity;
-mod visual;
 
 pub mod fact;
 pub mod health;
@@ -31,7 +30,7 @@ pub mod redact;
 
 pub use actor::Actor;
 pub use apply::{Misfit, State, apply};
-pub use chain::{Chain, Effective, TimeoutSentence};
+pub use chain::{Chain, Effective};
 pub use command::{Command, Create, Observe, Order, Transition};
 pub use context::{Context, Guarding, Limits, Policy};
 pub use decide::{Decision, decide};
@@ -50,4 +49,3 @@ pub use printable::{escaped_json, is_steering, one_line};
 pub use reason::{Confidence, EvidenceRef, Flaw, StateReason};
 pub use refusal::{Refusal, RefusalCode};
 pub use severity::{Signal, claim_severity, severity};
-pub use visual::{VisualFacts, VisualState, VisualThresholds, visual_state};

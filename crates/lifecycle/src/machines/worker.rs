@@ -95,38 +95,7 @@ words! {
     }
 }
 
-/// How a process ended, as the wait status and the cgroup tell it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExitStatus {
-    /// It exited with this code.
-    Code(i32),
-    /// It was ended by this signal; `out_of_memory` is what the cgroup says, if there is one to ask.
-    Signal {
-        /// The number of the signal.
-        signal: i32,
-        /// Did the kernel kill it for memory? `None` where nobody can tell.
-        out_of_memory: Option<bool>,
-    },
-}
-
 impl AbortReason {
-    /// Why a process that ended like this ended abnormally; `None` for a clean exit, which is not an abort.
-    ///
-    /// A kill counts as out of memory unless the cgroup says otherwise: without a cgroup that is the most common
-    /// sender of an unexplained SIGKILL. The supervisor's own kills never come here, it knows its reason.
-    pub const fn classify(exit: ExitStatus) -> Option<Self> {
-        match exit {
-            ExitStatus::Code(0) => None,
-            ExitStatus::Code(124) => Some(Self::Timeout),
-            ExitStatus::Code(126) => Some(Self::PermissionDenied),
-            ExitStatus::Code(130) | ExitStatus::Signal { signal: 2, .. } => Some(Self::UserInterrupt),
-            ExitStatus::Code(137) => Some(Self::Oom),
-            ExitStatus::Code(143) | ExitStatus::Signal { signal: 15, .. } => Some(Self::ShutdownSignal),
-            ExitStatus::Signal { signal: 9, out_of_memory: None | Some(true) } => Some(Self::Oom),
-            ExitStatus::Code(_) | ExitStatus::Signal { .. } => Some(Self::Unknown),
-        }
-    }
-
     /// The reason code a worker's death is recorded with.
     pub const fn code(self) -> &'static str {
         match self {
@@ -149,29 +118,6 @@ impl AbortReason {
 mod tests {
     use super::*;
     use crate::{Words, reason};
-
-    #[test]
-    fn exit_statuses_are_classified_and_a_clean_exit_is_no_abort() {
-        let signal = |signal, out_of_memory| ExitStatus::Signal { signal, out_of_memory };
-        let cases = [
-            (ExitStatus::Code(0), None),
-            (ExitStatus::Code(1), Some(AbortReason::Unknown)),
-            (ExitStatus::Code(124), Some(AbortReason::Timeout)),
-            (ExitStatus::Code(126), Some(AbortReason::PermissionDenied)),
-            (ExitStatus::Code(130), Some(AbortReason::UserInterrupt)),
-            (ExitStatus::Code(137), Some(AbortReason::Oom)),
-            (ExitStatus::Code(143), Some(AbortReason::ShutdownSignal)),
-            (signal(2, None), Some(AbortReason::UserInterrupt)),
-            (signal(15, None), Some(AbortReason::ShutdownSignal)),
-            (signal(9, None), Some(AbortReason::Oom)),
-            (signal(9, Some(true)), Some(AbortReason::Oom)),
-            (signal(9, Some(false)), Some(AbortReason::Unknown)),
-            (signal(11, Some(true)), Some(AbortReason::Unknown)),
-        ];
-        for (exit, expected) in cases {
-            assert_eq!(AbortReason::classify(exit), expected, "{exit:?}");
-        }
-    }
 
     #[test]
     fn every_abort_reason_has_a_registered_code() {
