@@ -4,7 +4,6 @@
 //! never stored. All bounds are strict: at exactly the threshold nothing is wrong yet. Deliberately absent: probing
 //! processes and hosts; what a look showed is handed in as a fact.
 
-mod ended_session;
 mod judgement;
 mod process;
 mod production;

@@ -5,9 +5,10 @@
 use callboard_lifecycle::session::SessionState;
 use callboard_lifecycle::{Health, ReasonCode};
 
-use super::judgement::Judgement;
-use super::process::{Liveness, Vantage};
-use super::session::{CompletedWith, SessionFacts, processes, short};
+use super::facts::{CompletedWith, SessionFacts};
+use super::phrases::{processes, short};
+use crate::health::judgement::Judgement;
+use crate::health::process::{Liveness, Vantage};
 
 /// Judges a run that has ended in the log.
 pub(super) fn after_the_end(facts: &SessionFacts) -> Judgement {
