@@ -36,9 +36,9 @@ impl ReaperService {
     }
 
     fn look(&mut self, duty: &Duty<'_>) -> Result<u64, ReapError> {
-        let (ledger, table, now) = (duty.ledger, &*self.host, self.clock.now());
+        let (ledger, world, now) = (duty.ledger, &*self.host, self.clock.now());
         let head = ledger.head()?;
-        Reaper { ledger, table, now, older_than: Duration::ZERO, dry_run: false }.reap()?;
+        Reaper { ledger, world, now, older_than: Duration::ZERO, dry_run: false }.reap()?;
         if self.swept.is_none_or(|swept| swept.elapsed() >= SWEEP) && duty.is_held() {
             self.sweep(duty)?;
             self.swept = Some(Instant::now());

@@ -142,7 +142,7 @@ impl NotifierService {
     }
 
     fn notifier<'a>(&'a self, duty: &Duty<'a>) -> Notifier<'a> {
-        Notifier { ledger: duty.ledger, settings: &self.settings, table: &*self.host, clock: &*self.clock }
+        Notifier { ledger: duty.ledger, settings: &self.settings, world: &*self.host, clock: &*self.clock }
     }
 
     /// Everything up to here was told or needs nobody.

@@ -7,8 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use callboard_kernel::{
-    Axes, Context, Decision, Entity, EntityId, Event, LeaseState, Moment, Refusal, RefusalCode,
-    decide, fact,
+    Axes, Context, Decision, Entity, EntityId, Event, LeaseState, Moment, Refusal, RefusalCode, decide, fact,
 };
 use callboard_lifecycle::{Delivery, Health, Kind, PolicyVersion, ReasonCode, Severity, Words};
 

@@ -127,6 +127,10 @@ impl Leases {
             let problem = format!("the lease with epoch {epoch} is over: {}", told(held.as_ref()));
             return Err((RefusalCode::LeaseLost, problem, "stop; claim it again if it is still to be done"));
         }
+        if matches!(command.order, Order::Entry(_)) && !matches!(terms.change, LeaseChange::Keep) {
+            let problem = "an entry carries the epoch of a lease and changes no lease".to_owned();
+            return Err((RefusalCode::NotPermitted, problem, "grant or end the lease with another command"));
+        }
         match &terms.change {
             LeaseChange::Keep => Ok(None),
             LeaseChange::Grant { holder, length } => {
@@ -216,6 +220,8 @@ fn data_of(order: &Order) -> Option<&Facts> {
         Order::Create(order) => Some(&order.data),
         Order::Transition(order) => Some(&order.data),
         Order::Observe(order) => Some(&order.data),
+        // What an entry holds becomes no fact of its entity.
+        Order::Entry(_) => None,
     }
 }
 
@@ -225,5 +231,7 @@ pub(crate) fn add(order: &mut Order, facts: &Facts) {
         Order::Create(order) => order.data.merge(facts),
         Order::Transition(order) => order.data.merge(facts),
         Order::Observe(order) => order.data.merge(facts),
+        // It changes no lease, so there is nothing to add.
+        Order::Entry(_) => {}
     }
 }
