@@ -15,6 +15,8 @@ use crate::stage::State;
 
 /// How long a claim to tell somebody lasts, in microseconds.
 const CLAIM_US: i64 = 60_000_000;
+/// How often one condition is tried to be told.
+const TRIES_MAX: i64 = 5;
 /// How long the stewards' lease lasts, in microseconds.
 const LEASE_US: i64 = 10_000_000;
 
@@ -39,6 +41,7 @@ struct Mark {
     state: String,
     at: Moment,
     by: String,
+    tries: i64,
 }
 
 struct Grant {
@@ -215,6 +218,11 @@ pub(crate) fn stepped(state: &mut State, lease: &Lease, newest: u64, position: u
     }
 }
 
+/// Was somebody told of what an entity needs, or was that tried often enough?
+pub(crate) fn is_told(stored: &Stored) -> bool {
+    mark(&stored.entity.facts).is_some_and(|mark| mark.state == "sent" || mark.tries >= TRIES_MAX)
+}
+
 /// What must hold once everything has come to rest.
 pub(crate) fn finish(state: &mut State, ledger: &Ledger) {
     let problems = match at_rest(&state.scene, ledger) {
@@ -289,5 +297,6 @@ fn mark(facts: &Facts) -> Option<Mark> {
         state: word("state"),
         at: text(mark, "at")?.parse().ok()?,
         by: word("by"),
+        tries: whole(mark, "tries").unwrap_or(0),
     })
 }

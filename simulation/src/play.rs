@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use callboard_engine::{Clock, Viewpoint, evaluate, notification_due};
+use callboard_engine::{Clock, Viewpoint, evaluate, needs_somebody};
 use callboard_ledger::{Ledger, Medium, Memory};
 use callboard_notify::Settings;
 
 use crate::choices::{Choices, Schedule};
 use crate::scene::Scene;
-use crate::stage::{Act, Stage};
+use crate::stage::{Act, Part, Stage};
 use crate::world::{Disk, SimWorld};
 use crate::{actors, invariants};
 
@@ -46,7 +46,7 @@ pub(crate) fn play(mut choices: Choices, settings: &Arc<Settings>) -> Played {
     disk.0.get_or_init(|| Arc::clone(&stage));
     let ledger = Ledger::direct(&memory);
     stage.lock().scene.ledger = Some(ledger.clone());
-    let mut acts: Vec<(String, Option<(usize, u32)>, Act)> = Vec::new();
+    let mut acts: Vec<Part> = Vec::new();
     let mut add = |name: String, host: usize, act: &dyn Fn(SimWorld) -> Act| {
         let world = SimWorld::start(&stage, host);
         let process = Some((host, world.pid));
@@ -68,7 +68,7 @@ pub(crate) fn play(mut choices: Choices, settings: &Arc<Settings>) -> Played {
     add("steward0".to_owned(), 0, &|world| actors::steward(world, memory.clone()));
     add("steward1".to_owned(), last, &|world| actors::steward(world, memory.clone()));
     stage.play(acts);
-    finish(&stage, &ledger, settings);
+    finish(&stage, &ledger);
     let (problem, schedule, trace) = stage.end();
     let records = ledger.head().unwrap_or(0);
     // The disk, the store and the stage know each other; what holds them together is let go.
@@ -76,23 +76,18 @@ pub(crate) fn play(mut choices: Choices, settings: &Arc<Settings>) -> Played {
     Played { problem, schedule, trace, records }
 }
 
-fn finish(stage: &Arc<Stage>, ledger: &Ledger, settings: &Settings) {
+fn finish(stage: &Arc<Stage>, ledger: &Ledger) {
     if stage.lock().is_blamed() {
         return;
     }
     let onlooker = SimWorld::start(stage, 0);
     let now = onlooker.now();
-    let urgent = ledger.attention(100).unwrap_or_default();
-    let is_due = |stored: &&callboard_ledger::Stored| {
-        notification_due(&evaluate(stored, &Viewpoint::present(now, &onlooker)), settings, now)
-    };
-    let untold = urgent.iter().find(is_due).map(|stored| stored.entity.state.id);
-    let mut state = stage.lock();
-    if let Some(id) = untold {
-        state.blame(format!("{id} needs somebody and nobody was told"));
+    for stored in ledger.attention(100).unwrap_or_default() {
+        // What it needed somebody for may have passed meanwhile.
+        let is_needed = needs_somebody(&evaluate(&stored, &Viewpoint::present(now, &onlooker)), now);
+        if is_needed && !invariants::is_told(&stored) {
+            stage.lock().blame(format!("{} needs somebody and nobody was told", stored.entity.state.id));
+        }
     }
-    drop(state);
-    // Verifying asks the store, whose medium looks at the stage.
-    let mut state = stage.lock();
-    invariants::finish(&mut state, ledger);
+    invariants::finish(&mut stage.lock(), ledger);
 }

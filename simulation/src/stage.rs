@@ -29,6 +29,9 @@ struct Killed;
 /// What an actor does.
 pub(crate) type Act = Box<dyn FnOnce() + Send>;
 
+/// The name of an actor, the host and the pid of its process if it has one, and what it does.
+pub(crate) type Part = (String, Option<(usize, u32)>, Act);
+
 /// What an actor is about.
 struct Actor {
     name: String,
@@ -155,7 +158,7 @@ impl Stage {
     }
 
     /// Plays these actors to their end.
-    pub(crate) fn play(self: &Arc<Self>, acts: Vec<(String, Option<(usize, u32)>, Act)>) {
+    pub(crate) fn play(self: &Arc<Self>, acts: Vec<Part>) {
         assert!(acts.len() <= ACTORS_MAX, "BUG: too many actors");
         let mut threads = Vec::new();
         for (at, (name, process, act)) in acts.into_iter().enumerate() {

@@ -52,6 +52,14 @@ pub(crate) const STEPS: &[Step] = &[
         name: "mutants",
         work: Work::WithServer(&["run", "--quiet", "--locked", "-p", "callboard-torture", "--", "mutants"]),
     },
+    Step {
+        name: "simulation",
+        work: Work::Cargo(&["run", "--quiet", "--locked", "-p", "callboard-simulation"]),
+    },
+    Step {
+        name: "planted",
+        work: Work::Cargo(&["run", "--quiet", "--locked", "-p", "callboard-simulation", "--", "mutants"]),
+    },
     Step { name: "demo", work: Work::Cargo(&["run", "--quiet", "--locked", "--", "demo", "--once"]) },
     Step { name: "browser", work: Work::InProcess(page::browse) },
     Step { name: "nextest", work: Work::Nextest(&["nextest", "run", "--workspace", "--locked"]) },

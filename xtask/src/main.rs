@@ -3,9 +3,9 @@
 //!
 //! Invariant: CI and a developer run the same command, `cargo xtask test`, so a check that CI alone performs
 //! cannot exist. Every command ends with 0 (done), 1 (it found something or failed) or 2 (asked for something
-//! unknown); `bench` and `torture` pass on the code of what they run.
+//! unknown); `bench`, `torture` and `simulate` pass on the code of what they run.
 //!
-//! Not here: releasing, and anything the product does for its users. There is no argument parser either: six
+//! Not here: releasing, and anything the product does for its users. There is no argument parser either: seven
 //! commands with one optional word each are a `match`.
 
 mod advisories;
@@ -30,13 +30,14 @@ const USAGE: &str = "\
 Usage: cargo xtask <command>
 
   test              run every check, then say which failed
-  test <check>      run one of them: fmt, web, clippy, tidy, generated, advisories, doc, torture, mutants, demo, browser, nextest
+  test <check>      run one of them: fmt, web, clippy, tidy, generated, advisories, doc, torture, mutants, simulation, planted, demo, browser, nextest
   tidy              check the rules that rustc and clippy cannot know
   generate          write the generated files
   generate --check  fail if a generated file is not what would be written
   bench <name> ...  run one benchmark, built for release
   torture <name> ...
                     run one torture, `all`, or the `mutants` that must fail
+  simulate ...      play 10,000 seeds, one (`--seed N`), or the planted `mutants`
   help              print this";
 
 fn main() -> ExitCode {
@@ -62,6 +63,8 @@ enum Task<'a> {
     Bench(&'a [&'a str]),
     /// The name of the torture and whatever it takes itself.
     Torture(&'a [&'a str]),
+    /// Whatever the simulation takes itself.
+    Simulate(&'a [&'a str]),
     Help,
 }
 
@@ -75,6 +78,7 @@ fn parse<'a>(arguments: &'a [&'a str]) -> Option<Task<'a>> {
         ["generate", "--check"] => Some(Task::Generate(generate::Mode::Check)),
         ["bench", benchmark @ ..] if !benchmark.is_empty() => Some(Task::Bench(benchmark)),
         ["torture", torture @ ..] if !torture.is_empty() => Some(Task::Torture(torture)),
+        ["simulate", simulation @ ..] => Some(Task::Simulate(simulation)),
         ["help" | "--help" | "-h"] => Some(Task::Help),
         _ => None,
     }
@@ -94,6 +98,10 @@ fn perform(task: &Task<'_>) -> Result<ExitCode> {
             provision::torture(root)?;
             let cargo_part = ["run", "--quiet", "--locked", "-p", "callboard-torture", "--"];
             return cargo::exit_code(root, &[&cargo_part, *torture].concat());
+        }
+        Task::Simulate(simulation) => {
+            let cargo_part = ["run", "--quiet", "--locked", "-p", "callboard-simulation", "--"];
+            return cargo::exit_code(root, &[&cargo_part, *simulation].concat());
         }
         Task::Help => println!("{USAGE}"),
     }
@@ -128,6 +136,11 @@ mod tests {
     fn a_torture_needs_a_name_and_keeps_its_own_arguments() {
         assert_eq!(parse(&["torture", "crash", "--full"]), Some(Task::Torture(&["crash", "--full"])));
         assert_eq!(parse(&["torture"]), None);
+    }
+
+    #[test]
+    fn the_simulation_keeps_its_own_arguments() {
+        assert_eq!(parse(&["simulate", "--seed", "7"]), Some(Task::Simulate(&["--seed", "7"])));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use callboard_kernel::health::{Place, Sighting};
 
+use crate::host::machine::monotonic_now;
 use crate::{Host, ProcessTable};
 
 /// How old a look may be: as long as looking at everybody takes many times over.
@@ -50,7 +51,7 @@ impl ProcessTable for CachedProcessTable<'_> {
     }
 
     fn look(&self, pid: u32) -> Sighting {
-        let now = Instant::now();
+        let now = monotonic_now();
         let mut looks = self.looks.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((at, seen)) = looks.get(&pid)
             && now.duration_since(*at) < fresh(looks.len())
@@ -76,7 +77,7 @@ impl ProcessTable for CachedProcessTable<'_> {
     }
 
     fn is_frozen(&self, pid: u32) -> bool {
-        let now = Instant::now();
+        let now = monotonic_now();
         let mut frozen = self.looks.frozen.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((at, is_frozen)) = frozen.get(&pid)
             && now.duration_since(*at) < fresh(frozen.len())

@@ -16,6 +16,7 @@ use callboard_lifecycle::{Kind, Severity, Words};
 use uuid::Uuid;
 
 use super::entry::{BoardEntry, ShownEntity};
+use crate::host::machine::monotonic_now;
 use crate::{Viewpoint, read_again};
 
 /// Records read at once while catching up.
@@ -79,7 +80,7 @@ impl Board {
             entries: Vec::new(),
             places: HashMap::new(),
             order: Vec::new(),
-            judged: Instant::now(),
+            judged: monotonic_now(),
             found_dead: Vec::new(),
             changed: Vec::new(),
         };
@@ -191,7 +192,7 @@ impl Board {
 
     /// Judges everything.
     fn judge(&mut self, sight: &Viewpoint<'_>) {
-        self.judged = Instant::now();
+        self.judged = monotonic_now();
         let mut has_moved = false;
         for entry in &mut self.entries {
             let was_dead = entry.is_dead();

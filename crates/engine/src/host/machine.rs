@@ -21,13 +21,23 @@ use super::owner::this_uid;
 use super::process_table::{Host, identity};
 use crate::world::{Job, PreparedCommand, Room, RunningCommand, World};
 
+/// The monotonic clock of this machine, for threads that no simulation starts: it makes the steps of services itself, and nobody
+/// looks at its board.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the machine that everybody else reaches through `World`"
+)]
+pub(crate) fn monotonic_now() -> Instant {
+    Instant::now()
+}
+
 #[expect(
     clippy::disallowed_methods,
     reason = "this is the machine that everybody else reaches through `World`"
 )]
 impl World for Host {
     fn instant(&self) -> Instant {
-        Instant::now()
+        monotonic_now()
     }
 
     fn sleep(&self, span: Duration) {

@@ -16,6 +16,7 @@ use callboard_ledger::{LeaseError, Ledger, ServiceStep};
 use super::failure::FailureClaim;
 use super::service::{Duty, Service, Stepped};
 use super::tenure::{RENEWAL, Tenure};
+use crate::host::machine::monotonic_now;
 use crate::mutant;
 use crate::run::Clock;
 
@@ -101,11 +102,11 @@ impl ServiceHost {
                 });
             }
             // The lease is kept while a step is under way, even when the host is to stop.
-            let mut renewed = Instant::now();
+            let mut renewed = monotonic_now();
             while at_work.load(Ordering::Acquire) > 0 {
                 thread::park_timeout(WAIT);
                 if renewed.elapsed() >= RENEWAL {
-                    renewed = Instant::now();
+                    renewed = monotonic_now();
                     tenure.renew(ledger);
                 }
             }
@@ -142,7 +143,7 @@ impl Worker<'_> {
             let is_due = stepped_at.is_none_or(|at| at.elapsed() >= self.service.every());
             if is_new || is_due {
                 let stepped = self.step(last.position);
-                stepped_at = Some(Instant::now());
+                stepped_at = Some(monotonic_now());
                 if !self.record(&mut last, &stepped) {
                     return;
                 }
@@ -164,7 +165,7 @@ impl Worker<'_> {
             });
             match found {
                 Ok((position, error, is_first)) => {
-                    let mut last = LastStep { position, error: error.clone(), recorded: Instant::now() };
+                    let mut last = LastStep { position, error: error.clone(), recorded: monotonic_now() };
                     let is_recorded = !is_first || self.write(&mut last, &Stepped { position, error });
                     return is_recorded.then_some(last);
                 }
@@ -186,7 +187,7 @@ impl Worker<'_> {
         let duty = Duty::new(self.ledger, position, self.tenure);
         if mutant::removed("position_after_step") {
             let head = self.ledger.head().unwrap_or(position);
-            let mut last = LastStep { position, error: None, recorded: Instant::now() };
+            let mut last = LastStep { position, error: None, recorded: monotonic_now() };
             self.write(&mut last, &Stepped { position: head, error: None });
         }
         let stepped = catch_unwind(AssertUnwindSafe(|| self.service.step(&duty)));
@@ -214,7 +215,7 @@ impl Worker<'_> {
         match self.ledger.record_service_step(&self.tenure.lease(), step) {
             Ok(()) => {
                 let (position, error) = (stepped.position, stepped.error.clone());
-                *last = LastStep { position, error, recorded: Instant::now() };
+                *last = LastStep { position, error, recorded: monotonic_now() };
                 true
             }
             Err(LeaseError::Lost { .. } | LeaseError::Invalid(_)) => {

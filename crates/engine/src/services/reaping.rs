@@ -13,6 +13,7 @@ use super::service::{Duty, Service, Stepped};
 use crate::host::Host;
 use crate::recovery::{ReapError, Reaper, Sweep};
 use crate::run::Clock;
+use crate::world::World;
 
 /// How often leftovers of dead supervisors are looked for.
 const SWEEP: Duration = Duration::from_secs(600);
@@ -39,9 +40,11 @@ impl ReaperService {
         let (ledger, world, now) = (duty.ledger, &*self.host, self.clock.now());
         let head = ledger.head()?;
         Reaper { ledger, world, now, older_than: Duration::ZERO, dry_run: false }.reap()?;
-        if self.swept.is_none_or(|swept| swept.elapsed() >= SWEEP) && duty.is_held() {
+        if self.swept.is_none_or(|swept| self.host.instant().saturating_duration_since(swept) >= SWEEP)
+            && duty.is_held()
+        {
             self.sweep(duty)?;
-            self.swept = Some(Instant::now());
+            self.swept = Some(self.host.instant());
         }
         Ok(head)
     }

@@ -20,6 +20,7 @@ use crate::ids;
 use crate::judging::observed::Observed;
 use crate::judging::viewpoint::Viewpoint;
 use crate::run::Clock;
+use crate::world::World;
 
 /// How often live things are looked at, whose condition may change though nothing is recorded.
 const EVERY: Duration = Duration::from_secs(5);
@@ -56,15 +57,19 @@ impl NotifierService {
         Self { settings, host, clock, read_to: 0, open, due_before, looked, root_looked, problem: None }
     }
 
+    fn since(&self, moment: Instant) -> Duration {
+        self.host.instant().saturating_duration_since(moment)
+    }
+
     fn work(&mut self, duty: &Duty<'_>) -> Result<(), TellError> {
-        let began = Instant::now();
+        let began = self.host.instant();
         for id in self.open.keys().copied().collect::<Vec<_>>() {
             self.tell(duty, id, self.read_to)?;
         }
         let page = Page { after: self.read_to, limit: PAGE, scope: RecordScope::All };
         let mut told = BTreeSet::new();
         for record in duty.ledger.records(page)? {
-            if !duty.is_held() || began.elapsed() >= STEP_MAX {
+            if !duty.is_held() || self.since(began) >= STEP_MAX {
                 return Ok(());
             }
             if let Some(id) = subject(&record)
@@ -81,14 +86,14 @@ impl NotifierService {
     /// Conditions that nobody recorded: a supervisor that died, a run that stalls. What is due is told if it was due at the look
     /// before, too, because a run whose supervisor died is ended by the reaper a moment later, and that is told instead.
     fn look_at_live(&mut self, duty: &Duty<'_>, began: Instant) -> Result<(), TellError> {
-        if self.looked.is_some_and(|looked| looked.elapsed() < EVERY) {
+        if self.looked.is_some_and(|looked| self.since(looked) < EVERY) {
             return Ok(());
         }
-        self.looked = Some(Instant::now());
+        self.looked = Some(self.host.instant());
         let due = self.live_and_due(duty)?;
         let before = std::mem::replace(&mut self.due_before, due);
         for id in self.due_before.intersection(&before).copied().collect::<Vec<_>>() {
-            if began.elapsed() >= STEP_MAX {
+            if self.since(began) >= STEP_MAX {
                 return Ok(());
             }
             self.tell(duty, id, self.read_to)?;
@@ -130,11 +135,11 @@ impl NotifierService {
     }
 
     fn send_root(&mut self, duty: &Duty<'_>) -> Result<(), TellError> {
-        let is_due = self.root_looked.is_none_or(|looked| looked.elapsed() >= ROOT_LOOK);
+        let is_due = self.root_looked.is_none_or(|looked| self.since(looked) >= ROOT_LOOK);
         if !self.settings.daily_root || !is_due || !duty.is_held() {
             return Ok(());
         }
-        self.root_looked = Some(Instant::now());
+        self.root_looked = Some(self.host.instant());
         if let Told::Failed(problem) = self.notifier(duty).send_daily_root(ids::id_of_roots())? {
             self.problem = Some(problem);
         }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use callboard_ledger::{Lease, LeaseError, Ledger, TakenLease};
 
+use crate::host::machine::monotonic_now;
 use crate::mutant;
 
 /// How long a lease lasts. A process that dies is replaced after this time.
@@ -33,7 +34,7 @@ struct Term {
 impl Tenure {
     /// Takes the lease, unless another process holds it.
     pub(super) fn begin(ledger: &Ledger, name: &str, holder: &str) -> Result<Option<Self>, LeaseError> {
-        let asked = Instant::now();
+        let asked = monotonic_now();
         match ledger.take_lease(name, holder, LENGTH)? {
             TakenLease::Granted(lease) => {
                 let term = Mutex::new(Term { lease, until: asked + LENGTH });
@@ -48,7 +49,7 @@ impl Tenure {
         if mutant::removed("services_lease") {
             return true;
         }
-        !self.is_over.load(Ordering::Acquire) && Instant::now() < self.term().until
+        !self.is_over.load(Ordering::Acquire) && monotonic_now() < self.term().until
     }
 
     /// The lease as it was last renewed.
@@ -58,7 +59,7 @@ impl Tenure {
 
     /// Asks the store for more time. A store that is away costs nothing until the time is up.
     pub(super) fn renew(&self, ledger: &Ledger) {
-        let (asked, lease) = (Instant::now(), self.lease());
+        let (asked, lease) = (monotonic_now(), self.lease());
         match ledger.renew_lease(&lease, LENGTH) {
             Ok(lease) => *self.term() = Term { lease, until: asked + LENGTH },
             Err(LeaseError::Lost { .. } | LeaseError::Invalid(_)) => self.end(),
