@@ -225,7 +225,7 @@ fn some_testimony(dice: &mut Dice) -> Testimony {
 fn walk(machine: &'static Machine, seed: u64) -> u32 {
     let mut dice = Dice(seed ^ machine.kind as u64);
     let (mut taken, mut births) = (0, 0);
-    let mut belief = Belief::default();
+    let (mut belief, held) = (Belief::default(), held());
     let mut entity = Entity::unborn(EntityId::new(machine.kind, uuid::Uuid::from_u128(0)));
     for step in 0..STEPS {
         let ended = belief.state.is_some_and(|name| machine.state(name).is_some_and(|s| machine.ends.has(s)));
@@ -241,11 +241,10 @@ fn walk(machine: &'static Machine, seed: u64) -> u32 {
         let mut context = Context::new(&actor, Moment::from_micros(i64::from(step)));
         let earlier = key.as_ref().and_then(|key| belief.keys.get(key)).cloned();
         context.earlier = earlier.as_ref();
-        let held = held();
         context.lease = LeaseState::Held(&held);
         let testimony = some_testimony(&mut dice);
-        let id = entity.state.id;
-        let command = Command { key: key.clone(), if_version, testimony, ..Command::new(id, order.clone()) };
+        let asked = Command::new(entity.state.id, order.clone());
+        let command = Command { key: key.clone(), if_version, testimony, ..asked };
         let was = belief.state;
         let at =
             || format!("{} step {step} of seed {seed:#x}: {:?} by {class} at {:?}", machine.kind, order, was);

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 use utoipa::ToSchema;
 
-use super::body::{Json, is, whole};
+use super::asked::body::{Json, is, whole};
 use super::commands::Nothing;
 use crate::app::{Answer, Shared, ask};
 use crate::problem::{Problem, told};

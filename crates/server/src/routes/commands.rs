@@ -19,7 +19,7 @@ use callboard_lifecycle::{ActorClass, Kind, Lifecycle, ReasonCode, Trigger, reas
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::body::{Json, Key, Recorded, SAID_MAX};
+use super::asked::body::{Json, Key, Recorded, SAID_MAX};
 use super::entities::id_of;
 use crate::access::{Principal, Scope};
 use crate::app::{Answer, App, Shared, ask};

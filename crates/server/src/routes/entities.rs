@@ -11,7 +11,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::PAGE_MAX;
-use super::listing_query::listing_request;
+use super::asked::listing_query::listing_request;
 use crate::app::{Answer, App, Shared, ask, no_entity};
 use crate::problem::Problem;
 use crate::query::Query;

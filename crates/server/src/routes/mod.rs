@@ -5,13 +5,12 @@
 
 mod admin;
 mod artifacts;
-mod body;
+mod asked;
 mod commands;
 mod declared;
 mod entities;
 mod events;
 mod health;
-mod listing_query;
 mod output;
 mod overview;
 mod page;
@@ -20,7 +19,7 @@ mod reference;
 mod runs;
 mod services;
 
-pub(crate) use body::{BODY_TIME, SAID_MAX, whole};
+pub(crate) use asked::body::{BODY_TIME, SAID_MAX, whole};
 pub(crate) use declared::api;
 pub(crate) use health::{livez, metrics, readyz};
 pub(crate) use overview::{Calm, Latest, look};

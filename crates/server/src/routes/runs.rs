@@ -15,7 +15,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Builder;
 
-use super::body::{Json, Key};
+use super::asked::body::{Json, Key};
 use super::commands::Nothing;
 use super::entities::id_of;
 use crate::access::Principal;

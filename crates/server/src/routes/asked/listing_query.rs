@@ -16,7 +16,7 @@ const NAMES: [&str; 12] = [
 ];
 
 /// Reads the request for a page.
-pub(super) fn listing_request(query: &Query, limit_max: usize) -> Result<ListingRequest, Problem> {
+pub(crate) fn listing_request(query: &Query, limit_max: usize) -> Result<ListingRequest, Problem> {
     query.only(&NAMES)?;
     let order = match query.one("sort") {
         None | Some("severity") => ListingOrder::Severity,
