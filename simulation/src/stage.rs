@@ -6,6 +6,7 @@
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::choices::{Choices, Schedule};
@@ -60,6 +61,8 @@ pub(crate) struct Stage {
     state: Mutex<State>,
     turns: Vec<Condvar>,
     over: Condvar,
+    /// The clock of the store, in microseconds. It is read while somebody holds the state.
+    store_us: AtomicI64,
 }
 
 /// How many actors a run has at the most.
@@ -137,7 +140,19 @@ impl Stage {
             problem: None,
         };
         let turns = (0..ACTORS_MAX).map(|_| Condvar::new()).collect();
-        Arc::new(Self { state: Mutex::new(state), turns, over: Condvar::new() })
+        Arc::new(Self { state: Mutex::new(state), turns, over: Condvar::new(), store_us: AtomicI64::new(0) })
+    }
+
+    /// What the clock of the store says, in microseconds since the beginning.
+    pub(crate) fn store_us(&self) -> i64 {
+        self.store_us.load(Ordering::SeqCst)
+    }
+
+    /// The store of one host goes by the clock of that host; a server has a clock of its own.
+    fn set_store_clock(&self, state: &State) {
+        let hosts = &state.scene.hosts;
+        let ahead_us = if hosts.len() == 1 { hosts[0].ahead_us } else { 0 };
+        self.store_us.store(state.now_us as i64 + ahead_us, Ordering::SeqCst);
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
@@ -205,6 +220,7 @@ impl Stage {
         }
         state.actors[own].is_done = true;
         state.turn = state.next(None);
+        self.set_store_clock(&state);
         match state.turn {
             Some(turn) => self.turns[turn].notify_one(),
             None => self.over.notify_one(),
@@ -244,6 +260,7 @@ impl Stage {
             state.actors[own].until_us = 0;
         }
         let next = state.next(Some(own));
+        self.set_store_clock(&state);
         if next != Some(own) {
             state.turn = next;
             if let Some(turn) = next {

@@ -304,11 +304,7 @@ impl Medium for Disk {
         Ok(())
     }
 
-    /// The store of one host goes by the clock of that host; a server has a clock of its own.
     fn now(&self) -> Moment {
-        let Some(stage) = self.0.get() else { return BEGINNING };
-        let state = stage.lock();
-        let ahead_us = if state.scene.hosts.len() == 1 { state.scene.hosts[0].ahead_us } else { 0 };
-        moment(state.now_us, ahead_us)
+        moment(0, self.0.get().map_or(0, |stage| stage.store_us()))
     }
 }
