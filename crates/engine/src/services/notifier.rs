@@ -3,6 +3,7 @@
 //! Invariant: whoever sends has claimed the condition at the version that was judged, so of two senders one sends. What
 //! failed is recorded too and tried again later, a few times, only where it failed. Deliberately absent: when to look.
 
+use callboard_kernel::health::Liveness;
 use callboard_kernel::{Actor, Command, EntityId, Facts, Moment, Observe, Order, RefusalCode};
 use callboard_ledger::{AppendError, Fault, Ledger, ReadError, Request, Stored};
 use callboard_lifecycle::{ActorClass, Severity};
@@ -10,7 +11,8 @@ use callboard_notify::{ATTENTION, Note, Settings, body};
 
 use super::notification::{ChannelState, Due, NotificationMark};
 use crate::judging::attention::{AttentionItem, Choice, attention, fingerprint, needs_somebody};
-use crate::judging::view::{View, evaluate};
+use crate::judging::judge::Basis;
+use crate::judging::view::{View, judged};
 use crate::judging::viewpoint::Viewpoint;
 use crate::mutant;
 use crate::run::Clock;
@@ -43,6 +45,15 @@ pub enum Told {
     Sent,
     /// It was not, for this reason; it is recorded and tried again later.
     Failed(String),
+}
+
+/// What is done about a run whose supervisor is gone and whose end is not recorded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Abandoned {
+    /// It is told.
+    Told,
+    /// Nothing is told: the reaper ends it a moment later, and the end is told.
+    Left,
 }
 
 /// Why nothing could be told.
@@ -82,10 +93,20 @@ enum Claim {
 impl Notifier<'_> {
     /// Tells what an entity needs somebody for, if it does and nobody was told.
     pub fn tell(&self, id: EntityId) -> Result<Told, TellError> {
+        self.tell_of(id, Abandoned::Told)
+    }
+
+    pub(super) fn tell_of(&self, id: EntityId, abandoned: Abandoned) -> Result<Told, TellError> {
         for _ in 0..ROUNDS {
             let now = self.clock.now();
             let Some(stored) = self.ledger.entity(id)? else { return Ok(Told::NotDue) };
-            let view = evaluate(&stored, &Viewpoint::present(now, self.world));
+            let basis = Basis::of(&stored.entity);
+            let look = basis.look(&Viewpoint::present(now, self.world));
+            let is_abandoned = look.liveness == Liveness::Dead && stored.entity.ended_at.is_none();
+            if is_abandoned && abandoned == Abandoned::Left {
+                return Ok(Told::NotDue);
+            }
+            let view = judged(&stored, basis, look);
             if !is_wanted(&view, self.settings, now) {
                 return Ok(Told::NotDue);
             }

@@ -13,7 +13,7 @@ use callboard_ledger::{Page, Record, RecordScope, Slice, error_chain};
 use callboard_lifecycle::{Kind, Words};
 use callboard_notify::Settings;
 
-use super::notifier::{Notifier, TellError, Told, notification_due};
+use super::notifier::{Abandoned, Notifier, TellError, Told, notification_due};
 use super::service::{Duty, Service, Stepped};
 use crate::host::Host;
 use crate::ids;
@@ -64,7 +64,7 @@ impl NotifierService {
     fn work(&mut self, duty: &Duty<'_>) -> Result<(), TellError> {
         let began = self.host.instant();
         for id in self.open.keys().copied().collect::<Vec<_>>() {
-            self.tell(duty, id, self.read_to)?;
+            self.tell(duty, id, self.read_to, Abandoned::Left)?;
         }
         let page = Page { after: self.read_to, limit: PAGE, scope: RecordScope::All };
         let mut told = BTreeSet::new();
@@ -75,7 +75,7 @@ impl NotifierService {
             if let Some(id) = subject(&record)
                 && told.insert(id)
             {
-                self.tell(duty, id, record.seq)?;
+                self.tell(duty, id, record.seq, Abandoned::Left)?;
             }
             self.read_to = record.seq;
         }
@@ -96,7 +96,7 @@ impl NotifierService {
             if self.since(began) >= STEP_MAX {
                 return Ok(());
             }
-            self.tell(duty, id, self.read_to)?;
+            self.tell(duty, id, self.read_to, Abandoned::Told)?;
         }
         Ok(())
     }
@@ -115,11 +115,17 @@ impl NotifierService {
         }
     }
 
-    fn tell(&mut self, duty: &Duty<'_>, id: EntityId, seq: u64) -> Result<(), TellError> {
+    fn tell(
+        &mut self,
+        duty: &Duty<'_>,
+        id: EntityId,
+        seq: u64,
+        abandoned: Abandoned,
+    ) -> Result<(), TellError> {
         if !duty.is_held() {
             return Ok(());
         }
-        match self.notifier(duty).tell(id)? {
+        match self.notifier(duty).tell_of(id, abandoned)? {
             Told::NotDue | Told::Sent => {
                 self.open.remove(&id);
             }
