@@ -90,8 +90,24 @@ impl Order {
 impl Command {
     /// A command without key and condition.
     pub const fn new(entity: EntityId, order: Order) -> Self {
-        let testimony = Testimony { supervisor: None };
+        let testimony = Testimony { supervisor: None, subtasks: None };
         Self { entity, key: None, if_version: None, order, testimony, lease: None }
+    }
+
+    /// The same command, about another entity wherever it speaks of this one by its id.
+    #[must_use]
+    pub fn about(mut self, from: EntityId, to: EntityId) -> Self {
+        if self.entity == from {
+            self.entity = to;
+        }
+        let (old, new) = (from.to_string(), to.to_string());
+        match &mut self.order {
+            Order::Create(order) => order.data.exchange(&old, &new),
+            Order::Transition(order) => order.data.exchange(&old, &new),
+            Order::Observe(order) => order.data.exchange(&old, &new),
+            Order::Entry(_) => {}
+        }
+        self
     }
 }
 

@@ -6,6 +6,7 @@ use callboard_lifecycle::PolicyVersion;
 
 use crate::actor::Actor;
 use crate::event::Event;
+use crate::id::EntityId;
 use crate::lease::LeaseState;
 use crate::moment::Moment;
 
@@ -26,6 +27,18 @@ pub struct Context<'a> {
     pub guarding: Guarding,
     /// What the store says about the lease of the entity.
     pub lease: LeaseState<'a>,
+    /// The files that tasks under way hold, if the store was asked.
+    pub files: FilesInUse<'a>,
+}
+
+/// The files that tasks under way hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FilesInUse<'a> {
+    /// Nobody asked the store.
+    #[default]
+    NotAsked,
+    /// Each with the task that holds it.
+    Held(&'a [(EntityId, String)]),
 }
 
 /// Whether the guards of a row are asked.
@@ -43,7 +56,7 @@ impl<'a> Context<'a> {
     /// The context of a fresh command under the default policy.
     pub const fn new(actor: &'a Actor, now: Moment) -> Self {
         let (policy, guarding, lease) = (Policy::DEFAULT, Guarding::Asked, LeaseState::NotAsked);
-        Self { actor, now, policy, earlier: None, cause: None, guarding, lease }
+        Self { actor, now, policy, earlier: None, cause: None, guarding, lease, files: FilesInUse::NotAsked }
     }
 }
 

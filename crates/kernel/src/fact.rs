@@ -327,7 +327,7 @@ facts! {
     ACT: Text = "act";
     /// The id of a token.
     ID: Text = "id";
-    /// What a token opens.
+    /// What a token opens, or how much work a task is.
     SCOPE: Text = "scope";
     /// The run that a token is for.
     RUN: Text = "run";
@@ -417,6 +417,94 @@ facts! {
     LEASE_EPOCH: Whole = "lease_epoch";
     /// For how long that lease was granted, unless it was renewed.
     LEASE_MS: Whole = "lease_ms";
+    /// What a task asks its agent to do.
+    PROMPT: Text = "prompt";
+    /// Who a task is for.
+    ROLE: Text = "role";
+    /// How urgent a task is; 1 comes first.
+    PRIORITY: Whole = "priority";
+    /// Everything that a task depends on.
+    DEPENDS_ON: Items = "depends_on";
+    /// What of that is not there yet.
+    UNMET: Items = "unmet";
+    /// What a blocked task waits for.
+    BLOCKED_BY: Items = "blocked_by";
+    /// What a dependency is on: a task, a person, a time, a command, a pull request.
+    ON: Text = "on";
+    /// How another task must end.
+    UNTIL_END: Text = "until_end";
+    /// What a person is to say.
+    WHAT: Text = "what";
+    /// A command that a shell reads.
+    COMMAND: Text = "command";
+    /// The paths that no other task may work on at the same time.
+    FILES: Items = "files";
+    /// The repository that a task works on.
+    REPO: Text = "repo";
+    /// The branch that a task begins from and is merged into.
+    BASE: Text = "base";
+    /// The commit that an attempt began from.
+    BASE_COMMIT: Text = "base_commit";
+    /// The branch that holds the work on a task.
+    BRANCH: Text = "branch";
+    /// The directory in which a task is worked on.
+    WORKTREE: Text = "worktree";
+    /// The newest commit of the work on a task.
+    TIP: Text = "tip";
+    /// The commit that brought a task into its base.
+    COMMIT: Text = "commit";
+    /// How a verified task is delivered: merge or branch.
+    DELIVER: Text = "deliver";
+    /// What is checked once a task is done.
+    SIGNALS: Items = "signals";
+    /// What sort of check a completion signal is.
+    CHECK: Text = "check";
+    /// The path that a completion signal is about.
+    PATH: Text = "path";
+    /// The text that a file has to contain.
+    TEXT: Text = "text";
+    /// What each check of a task found.
+    VERDICTS: Items = "verdicts";
+    /// Whether a check was passed.
+    PASSED: Flag = "passed";
+    /// Whether a person must approve a task before it is merged.
+    APPROVAL: Flag = "approval";
+    /// A task is not claimed before this moment.
+    NOT_BEFORE: Time = "not_before";
+    /// No retry is to follow: it would fail the same way.
+    IS_FINAL: Flag = "final";
+    /// Whether somebody wants a task to be given up.
+    CANCEL_ASKED: Flag = "cancel_asked";
+    /// The tasks that a task was split into.
+    SUBTASKS: Items = "subtasks";
+    /// Since when a parent waits for its subtasks.
+    WAITS_SUBTASKS_SINCE: Time = "waits_subtasks_since";
+    /// The name of a task in its plan.
+    PLAN_NAME: Text = "plan_name";
+    /// The plan that a task belongs to.
+    PLAN: Text = "plan";
+    /// The task that a worker or a task turn handles.
+    TASK: Text = "task";
+    /// The worker that handles a task.
+    WORKER: Text = "worker";
+    /// The turn in which a task is handled.
+    TASK_TURN: Text = "task_turn";
+    /// Which attempt at a task it is, counted from 1.
+    ATTEMPT: Whole = "attempt";
+    /// The canonical reason of a transition of the task board.
+    TRANSITION_REASON: Text = "transition_reason";
+    /// The canonical reason of an abnormal end.
+    ABORT_REASON: Text = "abort_reason";
+    /// What the worker says of how far it is.
+    PROGRESS: Text = "progress";
+    /// What the worker says it has done.
+    SUMMARY: Text = "summary";
+    /// The hidden ref of the files as they were at the beginning of a task turn.
+    START_REF: Text = "start_ref";
+    /// The same at its end.
+    END_REF: Text = "end_ref";
+    /// What a worker is doing beside its state: merging, committing.
+    ACTIVITY: Text = "activity";
     /// How often it was tried again.
     RETRIES: Whole = "retries";
     /// How often it may be tried again.

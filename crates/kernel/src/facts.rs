@@ -82,6 +82,11 @@ impl Facts {
         self.0.iter_mut().for_each(|(name, value)| change(name, value));
     }
 
+    /// Puts one text in the place of another, however deep it stands.
+    pub(crate) fn exchange(&mut self, from: &str, to: &str) {
+        self.0.iter_mut().for_each(|(_, value)| value.exchange(from, to));
+    }
+
     /// How many bytes of text they hold, names included.
     pub(crate) fn text_bytes(&self) -> usize {
         self.0.iter().map(|(name, value)| name.len() + value.text_bytes()).sum()
@@ -98,6 +103,15 @@ impl Facts {
 }
 
 impl Value {
+    fn exchange(&mut self, from: &str, to: &str) {
+        match self {
+            Self::Text(text) if text == from => to.clone_into(text),
+            Self::List(values) => values.iter_mut().for_each(|value| value.exchange(from, to)),
+            Self::Map(facts) => facts.exchange(from, to),
+            Self::Null | Self::Bool(_) | Self::Int(_) | Self::Float(_) | Self::Text(_) => {}
+        }
+    }
+
     fn text_bytes(&self) -> usize {
         match self {
             Self::Null | Self::Bool(_) | Self::Int(_) | Self::Float(_) => 0,

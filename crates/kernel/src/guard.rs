@@ -4,13 +4,15 @@
 //! Nothing here reads the process table.
 
 use callboard_lifecycle::Guard;
+use callboard_lifecycle::task::TaskState;
 
 use crate::command::Transition;
-use crate::context::Context;
+use crate::context::{Context, FilesInUse};
 use crate::entity::Entity;
 use crate::fact;
 use crate::facts::Facts;
 use crate::lease::{HeldLease, LeaseState};
+use crate::task;
 
 /// How often a task is tried again unless its own record says otherwise.
 pub const RETRIES_MAX: i64 = 3;
@@ -20,6 +22,17 @@ pub const RETRIES_MAX: i64 = 3;
 pub struct Testimony {
     /// The supervisor of a run; nothing if nobody looked.
     pub supervisor: Option<SupervisorSeen>,
+    /// How the subtasks of a task stand; nothing if nobody looked.
+    pub subtasks: Option<SubtasksSeen>,
+}
+
+/// How the subtasks of a task stood when somebody looked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SubtasksSeen {
+    /// Those that are verified and merged.
+    pub closed: u32,
+    /// All of them.
+    pub all: u32,
 }
 
 /// What a look for the supervisor of a run showed.
@@ -64,18 +77,98 @@ pub fn ask(
     match guard {
         Guard::NoLivingSupervisor => supervisor(entity, testimony),
         Guard::RetriesLeft => retries(&entity.facts, &order.data),
-        Guard::HeldByActor => held(context),
+        Guard::HeldByActor => held(&entity.facts, context),
         Guard::LeaseExpired => expired(context),
+        Guard::DependenciesMet => dependencies(&entity.facts, entity),
+        Guard::Due => due(&entity.facts, context),
+        Guard::FilesFree => files(entity, context),
+        Guard::SubtasksSettled => subtasks(testimony),
+        Guard::HasNextMove => next_move(entity, order),
+    }
+}
+
+fn dependencies(facts: &Facts, entity: &Entity) -> GuardAnswer {
+    match task::unmet_told(facts) {
+        None => GuardAnswer::Holds,
+        Some(told) => GuardAnswer::Fails {
+            because: format!("it waits for {told}"),
+            help: format!("see what it waits for: callboard task show {}", entity.state.id),
+        },
+    }
+}
+
+fn due(facts: &Facts, context: &Context<'_>) -> GuardAnswer {
+    match facts.read(fact::NOT_BEFORE).filter(|at| *at > context.now) {
+        None => GuardAnswer::Holds,
+        Some(at) => GuardAnswer::Fails {
+            because: format!("it is not to be tried before {at}"),
+            help: "wait until then, or claim another one".to_owned(),
+        },
+    }
+}
+
+fn files(entity: &Entity, context: &Context<'_>) -> GuardAnswer {
+    let wanted = task::files(&entity.facts);
+    let held = match context.files {
+        _ if wanted.is_empty() => return GuardAnswer::Holds,
+        FilesInUse::NotAsked => {
+            return GuardAnswer::Unanswered {
+                help: "send the command to a store, which knows the files in use",
+            };
+        }
+        FilesInUse::Held(held) => held,
+    };
+    let others = held.iter().filter(|(id, _)| *id != entity.state.id);
+    let mut taken = others.filter(|(_, path)| wanted.iter().any(|wanted| task::overlap(wanted, path)));
+    match taken.next() {
+        None => GuardAnswer::Holds,
+        Some((holder, path)) => GuardAnswer::Fails {
+            because: format!("{holder} is under way and holds {path}"),
+            help: format!("wait until that task is merged or given up: callboard task show {holder}"),
+        },
+    }
+}
+
+fn subtasks(testimony: &Testimony) -> GuardAnswer {
+    match testimony.subtasks {
+        Some(SubtasksSeen { closed, all }) if closed == all && all > 0 => GuardAnswer::Holds,
+        Some(SubtasksSeen { closed, all }) => GuardAnswer::Fails {
+            because: format!("{closed} of its {all} subtasks are closed"),
+            help: "wait for the others, or cancel it".to_owned(),
+        },
+        None => GuardAnswer::Unanswered { help: "look how its subtasks stand, as the service subtasks does" },
+    }
+}
+
+/// The facts after the command say who moves the task on; of a claim that is the holder whose lease it grants.
+fn next_move(entity: &Entity, order: &Transition) -> GuardAnswer {
+    let mut facts = entity.facts.clone();
+    facts.merge(&order.data);
+    let named = match order.to.and_then(task::of) {
+        Some(TaskState::Claimed | TaskState::InProgress) => order.data.read(fact::LEASE_HOLDER).is_some(),
+        Some(to) => task::next_move(to, &facts).is_some(),
+        None => false,
+    };
+    if named {
+        return GuardAnswer::Holds;
+    }
+    GuardAnswer::Fails {
+        because: "nobody and nothing is named that would move it on".to_owned(),
+        help: "claim it with a lease, say what it is blocked by, or name its subtasks".to_owned(),
     }
 }
 
 const ASK_THE_STORE: GuardAnswer =
     GuardAnswer::Unanswered { help: "send the command to a store, which knows who holds the lease" };
 
-fn held(context: &Context<'_>) -> GuardAnswer {
+/// The agent in the run that the holder started acts for the holder.
+fn held(facts: &Facts, context: &Context<'_>) -> GuardAnswer {
+    let is_its_run = facts.read(fact::RUN) == Some(context.actor.id.as_str());
     let because = match context.lease {
         LeaseState::NotAsked => return ASK_THE_STORE,
-        LeaseState::Held(lease) if lease.holder == context.actor.id => return GuardAnswer::Holds,
+        LeaseState::Held(lease) if lease.holder == context.actor.id || is_its_run => {
+            return GuardAnswer::Holds;
+        }
         LeaseState::Held(HeldLease { holder, epoch, until }) => {
             format!("{holder} holds its lease (epoch {epoch}) until {until}")
         }

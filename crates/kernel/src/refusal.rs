@@ -47,6 +47,8 @@ words! {
         LeaseLost = "lease_lost",
         /// Somebody else holds the lease that was asked for.
         LeaseHeld = "lease_held",
+        /// No task is there that the claim may get.
+        NothingOffered = "nothing_offered",
         /// The entry is of another turn than the one its agent is in.
         WrongTurn = "wrong_turn",
         /// The entity has another version.

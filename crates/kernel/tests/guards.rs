@@ -4,12 +4,12 @@
 //! answered in the world; the tests of the program show that.
 
 use callboard_kernel::{
-    Actor, Command, Context, Decision, Entity, EntityId, Event, EvidenceRef, Facts, Guarding, HeldLease,
-    LeaseState, Moment, Order, Refusal, RefusalCode, State, StateReason, SupervisorSeen, Testimony,
-    Transition, decide,
+    Actor, Command, Context, Decision, Entity, EntityId, Event, EvidenceRef, Facts, FilesInUse, Guarding,
+    HeldLease, LeaseState, Moment, Order, Refusal, RefusalCode, State, StateReason, SubtasksSeen,
+    SupervisorSeen, Testimony, Transition, Value, decide,
 };
 use callboard_lifecycle::{
-    ActorClass, Guard, GuardSet, Lifecycle, MACHINES, Machine, REASONS, Row, Trigger, Words, reason,
+    ActorClass, Guard, GuardSet, Kind, Lifecycle, MACHINES, Machine, REASONS, Row, Trigger, Words, reason,
 };
 
 /// What is recorded of the entity, what the command records, and what its sender saw.
@@ -19,6 +19,8 @@ struct Case {
     data: Facts,
     testimony: Testimony,
     lease: Lease,
+    /// A path that another task under way holds.
+    in_use: Option<&'static str>,
 }
 
 /// What the store says about the lease of the entity.
@@ -33,16 +35,44 @@ impl Case {
     const SILENT: Self = Self {
         recorded: Facts::none(),
         data: Facts::none(),
-        testimony: Testimony { supervisor: None },
+        testimony: Testimony { supervisor: None, subtasks: None },
         lease: Lease::NotAsked,
+        in_use: None,
     };
+
+    /// Everything that the other guards of a row may ask for is there.
+    fn helped(self, row: &Row, guard: Guard) -> Self {
+        let mut case = self;
+        if guard != Guard::HasNextMove {
+            case.data.merge(&next_moves());
+        }
+        let is_lease_asked = matches!(case.lease, Lease::NotAsked);
+        if is_lease_asked && row.guards.contains(&Guard::HeldByActor) {
+            case.lease = Lease::Held("test");
+        }
+        case
+    }
+
+    fn recorded(name: &'static str, value: impl Into<Value>) -> Self {
+        Self { recorded: Facts::none().with(name, value), ..Self::SILENT }
+    }
+
+    fn subtasks(closed: u32, all: u32) -> Self {
+        let subtasks = Some(SubtasksSeen { closed, all });
+        Self { testimony: Testimony { supervisor: None, subtasks }, ..Self::SILENT }
+    }
+
+    fn files(in_use: &'static str) -> Self {
+        let wanted = vec![Value::from("src/login.rs")];
+        Self { in_use: Some(in_use), ..Self::recorded("files", wanted) }
+    }
 
     fn leased(lease: Lease) -> Self {
         Self { lease, ..Self::SILENT }
     }
 
     fn seen(supervisor: SupervisorSeen) -> Self {
-        Self { testimony: Testimony { supervisor: Some(supervisor) }, ..Self::SILENT }
+        Self { testimony: Testimony { supervisor: Some(supervisor), subtasks: None }, ..Self::SILENT }
     }
 
     fn retry(used: i64, limit: Option<i64>, next: Option<i64>) -> Self {
@@ -52,6 +82,15 @@ impl Case {
         next.into_iter().for_each(|next| data.set("retries", next));
         Self { recorded, data, ..Self::SILENT }
     }
+}
+
+/// What names somebody who moves a task on, whichever state it goes to.
+fn next_moves() -> Facts {
+    let child = EntityId::new(Kind::Task, uuid::Uuid::from_u128(9)).to_string();
+    Facts::none()
+        .with("lease_holder", "test")
+        .with("blocked_by", vec![Value::from("the network")])
+        .with("subtasks", vec![Value::from(child)])
 }
 
 /// Cases in which the guard holds, and cases in which it does not.
@@ -81,6 +120,29 @@ fn cases(guard: Guard) -> (Vec<Case>, Vec<Case>) {
                 Case::retry(0, None, None),
             ],
         ),
+        Guard::DependenciesMet => {
+            let person = Facts::none().with("on", "person").with("what", "the design");
+            let unknown = Facts::none().with("on", "the weather");
+            (
+                vec![Case::SILENT, Case::recorded("unmet", Vec::new())],
+                vec![
+                    Case::recorded("unmet", vec![Value::from(person)]),
+                    Case::recorded("unmet", vec![Value::from(unknown)]),
+                ],
+            )
+        }
+        Guard::Due => {
+            let at = |micros| Case::recorded("not_before", Moment::from_micros(micros).to_string());
+            (vec![Case::SILENT, at(0), at(1)], vec![at(2), at(1_000_000_000)])
+        }
+        Guard::FilesFree => (
+            vec![Case::files("src/other.rs"), Case::SILENT],
+            vec![Case::files("src/login.rs"), Case::files("src"), Case::files("src/login.rs/below")],
+        ),
+        Guard::SubtasksSettled => {
+            (vec![Case::subtasks(2, 2)], vec![Case::subtasks(1, 2), Case::subtasks(0, 0)])
+        }
+        Guard::HasNextMove => (vec![Case { data: next_moves(), ..Case::SILENT }], vec![Case::SILENT]),
     }
 }
 
@@ -109,7 +171,8 @@ fn take(machine: &Machine, row: &Row, case: &Case, guarding: Guarding) -> Result
     let filled = |text: &str| Some(text.to_owned());
     for kind in row.evidence.kinds() {
         let (detail, path) = (filled("seen"), filled("p"));
-        why = why.shown_by(EvidenceRef { detail, path, ..EvidenceRef::bare(kind) });
+        let message_id = filled("m");
+        why = why.shown_by(EvidenceRef { detail, path, message_id, ..EvidenceRef::bare(kind) });
     }
     let mut data = case.data.clone();
     machine.required_facts(row.to).iter().for_each(|fact| data.set(*fact, 1));
@@ -126,11 +189,21 @@ fn take(machine: &Machine, row: &Row, case: &Case, guarding: Guarding) -> Result
         (None, Lease::NotAsked) => LeaseState::NotAsked,
         (None, Lease::Free | Lease::Held(_)) => LeaseState::Free,
     };
+    let other = EntityId::new(Kind::Task, uuid::Uuid::from_u128(77));
+    let in_use: Vec<(EntityId, String)> =
+        case.in_use.map(|path| (other, path.to_owned())).into_iter().collect();
+    if case.in_use.is_some() {
+        context.files = FilesInUse::Held(&in_use);
+    }
     let command = Command { testimony: case.testimony, ..Command::new(id, Order::Transition(order)) };
     decide(&entity, command, &context).map(|decision| match decision {
         Decision::Record(event) => event,
         Decision::Repeat { .. } => unreachable!("no key was given"),
     })
+}
+
+fn helped(cases: &[Case], row: &Row, guard: Guard) -> Vec<Case> {
+    cases.iter().map(|case| case.clone().helped(row, guard)).collect()
 }
 
 #[test]
@@ -141,6 +214,8 @@ fn every_guard_is_made_true_and_false_on_every_row_that_has_it() {
         let rows = guarded(guard);
         assert!(!rows.is_empty(), "{guard} guards nothing");
         for (machine, row) in rows {
+            let (true_cases, false_cases) =
+                (helped(&true_cases, row, guard), helped(&false_cases, row, guard));
             for case in &true_cases {
                 let event = take(machine, row, case, Guarding::Asked).unwrap();
                 assert_eq!(event.guards, GuardSet::of(row.guards), "the record says which guards held");
@@ -175,6 +250,21 @@ fn a_guard_of_the_store_is_not_answered_without_it() {
             let refusal = take(machine, row, &Case::SILENT, Guarding::Asked).unwrap_err();
             assert_eq!((refusal.code, refusal.guard), (RefusalCode::GuardUnanswered, Some(guard)));
         }
+    }
+    for (machine, row) in guarded(Guard::FilesFree) {
+        let unasked = Case { in_use: None, ..Case::files("src") }.helped(row, Guard::FilesFree);
+        let refusal = take(machine, row, &unasked, Guarding::Asked).unwrap_err();
+        assert_eq!((refusal.code, refusal.guard), (RefusalCode::GuardUnanswered, Some(Guard::FilesFree)));
+    }
+}
+
+#[test]
+fn the_agent_in_the_run_of_the_holder_acts_for_the_holder() {
+    for (machine, row) in guarded(Guard::HeldByActor) {
+        let its_run = Case { lease: Lease::Held("a worker"), ..Case::recorded("run", "test") };
+        take(machine, row, &its_run.clone().helped(row, Guard::HeldByActor), Guarding::Asked).unwrap();
+        let no_lease = Case { lease: Lease::Free, ..its_run };
+        take(machine, row, &no_lease.helped(row, Guard::HeldByActor), Guarding::Asked).unwrap_err();
     }
 }
 

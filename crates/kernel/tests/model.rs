@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use callboard_kernel::{
     Actor, Command, Context, Create, Decision, Entity, EntityId, Event, EvidenceRef, Facts, HeldLease,
-    LeaseState, Moment, Observe, Order, State, StateReason, SupervisorSeen, Testimony, Transition, Value,
-    decide,
+    LeaseState, Moment, Observe, Order, State, StateReason, SubtasksSeen, SupervisorSeen, Testimony,
+    Transition, Value, decide,
 };
 use callboard_lifecycle::{
     ActorClass, Evidence, Guard, Lifecycle, MACHINES, Machine, REASONS, ReasonDef, Row, Trigger, Words,
@@ -42,6 +42,19 @@ struct Belief {
     keys: HashMap<String, Event>,
     /// How often it was tried again.
     retries: i64,
+    /// Which facts were ever recorded of it.
+    named: Vec<String>,
+}
+
+/// What names somebody who moves a task on, by the state it goes to.
+const NEXT_MOVES: [(&str, &str); 3] =
+    [("claimed", "lease_holder"), ("blocked", "blocked_by"), ("waiting_for_subtasks", "subtasks")];
+
+/// Such a fact with its value.
+fn next_move(state: &str) -> Option<(&'static str, Value)> {
+    let (_, name) = NEXT_MOVES.into_iter().find(|(to, _)| *to == state)?;
+    let id = EntityId::new(callboard_lifecycle::Kind::Task, uuid::Uuid::from_u128(9)).to_string();
+    Some((name, if name == "lease_holder" { Value::from("model") } else { Value::List(vec![id.into()]) }))
 }
 
 impl Belief {
@@ -51,6 +64,7 @@ impl Belief {
         if let Some(Value::Int(retries)) = event.data.get("retries") {
             self.retries = *retries;
         }
+        self.named.extend(event.data.iter().map(|(name, _)| name.to_owned()));
     }
 }
 
@@ -96,8 +110,9 @@ fn allowed(
                         .is_some_and(|reason| explains(machine, row, reason.code.def()))
                     && (row.evidence.is_empty() || has_evidence(row, &transition.reasons))
             };
-            let holds =
-                |row: &&Row| row.guards.iter().all(|guard| holds(*guard, belief, transition, testimony));
+            let holds = |row: &&Row| {
+                row.guards.iter().all(|guard| holds(*guard, belief, (transition, target), testimony))
+            };
             let facts =
                 machine.required_facts(machine.state(target)?).iter().all(|fact| transition.data.has(fact));
             (facts && rows().find(fits).is_some_and(|row| holds(&row))).then_some(target)
@@ -105,7 +120,12 @@ fn allowed(
     }
 }
 
-fn holds(guard: Guard, belief: &Belief, transition: &Transition, testimony: &Testimony) -> bool {
+fn holds(
+    guard: Guard,
+    belief: &Belief,
+    (transition, target): (&Transition, &str),
+    testimony: &Testimony,
+) -> bool {
     match guard {
         Guard::NoLivingSupervisor => testimony.supervisor == Some(SupervisorSeen::Absent),
         Guard::RetriesLeft => {
@@ -114,6 +134,15 @@ fn holds(guard: Guard, belief: &Belief, transition: &Transition, testimony: &Tes
         // The model holds the lease of whatever walks here.
         Guard::HeldByActor => true,
         Guard::LeaseExpired => false,
+        // No task here depends on anything, claims a file or waits for a moment.
+        Guard::DependenciesMet | Guard::Due | Guard::FilesFree => true,
+        Guard::SubtasksSettled => {
+            testimony.subtasks.is_some_and(|seen| seen.closed == seen.all && seen.all > 0)
+        }
+        Guard::HasNextMove => next_move(target).is_none_or(|(name, _)| {
+            transition.data.has(name)
+                || (target != "claimed" && belief.named.iter().any(|known| known == name))
+        }),
     }
 }
 
@@ -202,6 +231,9 @@ fn some_order(dice: &mut Dice, machine: &'static Machine, belief: &Belief) -> (O
     if row.is_some_and(|row| row.guards.contains(&Guard::RetriesLeft)) && dice.roll(10) > 0 {
         data.set("retries", belief.retries + i64::from(dice.roll(10) > 0));
     }
+    if let Some((name, value)) = next_move(to.name()).filter(|_| dice.roll(4) > 0) {
+        data.set(name, value);
+    }
     let reasons = if dice.roll(12) == 0 { vec![] } else { vec![some_reason(dice, machine, row)] };
     let to = (dice.roll(6) > 0).then_some(to);
     (Order::Transition(Transition { to, trigger, reasons, data }), actor)
@@ -218,7 +250,8 @@ fn some_testimony(dice: &mut Dice) -> Testimony {
         1 => Some(SupervisorSeen::Alive { pid: 7 }),
         _ => Some(SupervisorSeen::Absent),
     };
-    Testimony { supervisor }
+    let subtasks = (dice.roll(4) > 0).then(|| SubtasksSeen { closed: dice.roll(3) as u32, all: 2 });
+    Testimony { supervisor, subtasks }
 }
 
 /// Walks one machine; gives back how many commands were taken.
@@ -337,6 +370,11 @@ fn the_walk_takes_every_row_of_every_machine() {
             if row.guards.contains(&Guard::RetriesLeft) {
                 data.set("retries", 1);
             }
+            if row.guards.contains(&Guard::HasNextMove)
+                && let Some((name, value)) = next_move(machine.state_name(row.to))
+            {
+                data.set(name, value);
+            }
             let mut why = some_reason(&mut dice, machine, Some(row));
             while !explains(machine, row, why.code.def())
                 || (!row.evidence.is_empty() && why.evidence.is_empty())
@@ -353,7 +391,8 @@ fn the_walk_takes_every_row_of_every_machine() {
             } else {
                 LeaseState::Held(&held)
             };
-            let testimony = Testimony { supervisor: Some(SupervisorSeen::Absent) };
+            let subtasks = Some(SubtasksSeen { closed: 1, all: 1 });
+            let testimony = Testimony { supervisor: Some(SupervisorSeen::Absent), subtasks };
             match decide(&entity, Command { testimony, ..Command::new(id, order) }, &context) {
                 Ok(Decision::Record(event)) => entity.apply(&event).unwrap(),
                 other => panic!("{from} to {to}: {other:?}"),

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use callboard_kernel::{Entity, EntityId, Moment};
+use callboard_kernel::{Entity, EntityId, Moment, RefusalCode};
 use callboard_lifecycle::Kind;
 
 use crate::address;
@@ -29,6 +29,7 @@ use crate::record::{Hash, Record};
 use crate::sqlite::{Reader, StoreFile, Writer};
 use crate::store::{Info, Job, Listing, Page, Receipt, RecordScope, Request, Slice, StateCount, Stored};
 use crate::writing::batch::Anchor;
+use crate::writing::claim::Claim;
 use crate::writing::group::Group;
 use crate::writing::ticket::{self, GroupTicket, Ticket};
 use crate::writing::wake_up::WakeUp;
@@ -312,6 +313,19 @@ impl Ledger {
     /// Records all commands of a group in one transaction, or none of them; returns after the sync.
     pub fn append_group(&self, group: Group) -> Result<Vec<Receipt>, GroupError> {
         self.submit_group(group).wait()
+    }
+
+    /// Claims a task: picks one that fits and records the group about it, in one transaction. Nothing if none fits.
+    pub fn claim_next(&self, claim: Claim) -> Result<Option<Vec<Receipt>>, GroupError> {
+        let (reply, ticket) = ticket::pair();
+        self.send(Job::claim(claim, reply));
+        match GroupTicket::of(ticket).wait() {
+            Ok(receipts) => Ok(Some(receipts)),
+            Err(GroupError::Refused { refusal, .. }) if refusal.code == RefusalCode::NothingOffered => {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Records a command, or says why not; returns after the sync.

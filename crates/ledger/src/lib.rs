@@ -42,5 +42,6 @@ pub use proof::witness::SealedRoot;
 pub use record::{Hash, Record, Unreadable};
 pub use store::{Info, Listing, Page, Receipt, RecordScope, Request, Sequence, Slice, StateCount, Stored};
 pub use writing::batch::is_unwitnessed_end;
+pub use writing::claim::{Claim, ClaimQuery};
 pub use writing::group::{GROUP_MAX, Group, Member};
 pub use writing::ticket::{GroupTicket, Ticket};

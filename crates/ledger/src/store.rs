@@ -8,6 +8,7 @@ use crate::mutant;
 use crate::proof::checkpoint::PublicKey;
 use crate::record::{Hash, Record};
 use crate::writing::body;
+use crate::writing::claim::{Claim, ClaimQuery};
 use crate::writing::group::{Group, Member};
 use crate::writing::several::Several;
 use crate::writing::ticket::Reply;
@@ -37,6 +38,8 @@ pub struct Receipt {
 /// What was asked for at once, on its way through the writer: one command, or a group of them.
 pub(crate) struct Job {
     pub(crate) parts: Several<Part>,
+    /// Which task its commands are about, if that is picked in the transaction.
+    pub(crate) claim: Option<ClaimQuery>,
     pub(crate) reply: Reply,
 }
 
@@ -50,7 +53,7 @@ pub(crate) struct Part {
 
 impl Job {
     pub(crate) fn new(request: Request, reply: Reply) -> Self {
-        Self { parts: Several::one(Part::new(request, None)), reply }
+        Self { parts: Several::one(Part::new(request, None)), claim: None, reply }
     }
 
     /// A group; nothing if there is no command in it.
@@ -59,7 +62,13 @@ impl Job {
         let member = |at| (of > 1).then_some(Member { at, of });
         let requests = (0..).zip(group.into_requests());
         let parts = requests.map(|(at, request)| Part::new(request, member(at))).collect();
-        Some(Self { parts: Several::of(parts)?, reply })
+        Some(Self { parts: Several::of(parts)?, claim: None, reply })
+    }
+
+    /// A group about a task that is picked in the transaction.
+    pub(crate) fn claim(claim: Claim, reply: Reply) -> Option<Self> {
+        let group = Self::group(claim.group, reply)?;
+        Some(Self { claim: Some(claim.query), ..group })
     }
 
     /// Is it found again by its key?
@@ -69,7 +78,7 @@ impl Job {
 }
 
 impl Part {
-    fn new(mut request: Request, member: Option<Member>) -> Self {
+    pub(crate) fn new(mut request: Request, member: Option<Member>) -> Self {
         if !mutant::removed("redact_words") {
             request.command = request.command.recordable();
         }

@@ -22,6 +22,16 @@ words! {
         HeldByActor = "held_by_actor",
         /// No lease of it is in force: nobody had one, or it ended and was not renewed.
         LeaseExpired = "lease_expired",
+        /// Everything it depends on is there.
+        DependenciesMet = "dependencies_met",
+        /// The moment before which it must not be claimed is over.
+        Due = "due",
+        /// No other task that is being worked on holds one of its files.
+        FilesFree = "files_free",
+        /// Every subtask was seen to have ended as the parent needs it.
+        SubtasksSettled = "subtasks_settled",
+        /// Somebody or something named will move it on: a holder, a dependency, its subtasks.
+        HasNextMove = "has_next_move",
     }
 }
 
@@ -41,9 +51,9 @@ impl Guard {
     /// What its answer rests on.
     pub const fn basis(self) -> GuardBasis {
         match self {
-            Self::NoLivingSupervisor => GuardBasis::Testimony,
-            Self::RetriesLeft => GuardBasis::Log,
-            Self::HeldByActor | Self::LeaseExpired => GuardBasis::Store,
+            Self::NoLivingSupervisor | Self::SubtasksSettled => GuardBasis::Testimony,
+            Self::RetriesLeft | Self::DependenciesMet | Self::Due | Self::HasNextMove => GuardBasis::Log,
+            Self::HeldByActor | Self::LeaseExpired | Self::FilesFree => GuardBasis::Store,
         }
     }
 
@@ -51,7 +61,14 @@ impl Guard {
     pub const fn kinds(self) -> &'static [Kind] {
         match self {
             Self::NoLivingSupervisor => &[Kind::Session],
-            Self::RetriesLeft | Self::HeldByActor | Self::LeaseExpired => &[Kind::Task],
+            Self::RetriesLeft
+            | Self::HeldByActor
+            | Self::LeaseExpired
+            | Self::DependenciesMet
+            | Self::Due
+            | Self::FilesFree
+            | Self::SubtasksSettled
+            | Self::HasNextMove => &[Kind::Task],
         }
     }
 
@@ -59,7 +76,14 @@ impl Guard {
     pub const fn never_holds_for(self) -> ActorSet {
         match self {
             Self::NoLivingSupervisor => ActorSet::of(&[ActorClass::Supervisor]),
-            Self::RetriesLeft | Self::HeldByActor | Self::LeaseExpired => ActorSet::of(&[]),
+            Self::RetriesLeft
+            | Self::HeldByActor
+            | Self::LeaseExpired
+            | Self::DependenciesMet
+            | Self::Due
+            | Self::FilesFree
+            | Self::SubtasksSettled
+            | Self::HasNextMove => ActorSet::of(&[]),
         }
     }
 

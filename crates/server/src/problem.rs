@@ -177,6 +177,7 @@ impl From<Box<Refusal>> for Problem {
             | RefusalCode::FactRequired
             | RefusalCode::LeaseLost
             | RefusalCode::LeaseHeld
+            | RefusalCode::NothingOffered
             | RefusalCode::WrongTurn
             | RefusalCode::VersionConflict => StatusCode::CONFLICT,
         };
@@ -193,7 +194,17 @@ fn help(refusal: &Refusal) -> String {
         Some(Guard::NoLivingSupervisor) if refusal.code == RefusalCode::GuardFailed => {
             format!("ask it to stop: POST /api/v1/entities/{}/stop", refusal.entity.id)
         }
-        Some(Guard::NoLivingSupervisor | Guard::RetriesLeft | Guard::HeldByActor | Guard::LeaseExpired)
+        Some(
+            Guard::NoLivingSupervisor
+            | Guard::RetriesLeft
+            | Guard::HeldByActor
+            | Guard::LeaseExpired
+            | Guard::DependenciesMet
+            | Guard::Due
+            | Guard::FilesFree
+            | Guard::SubtasksSettled
+            | Guard::HasNextMove,
+        )
         | None => refusal.help.clone(),
     }
 }

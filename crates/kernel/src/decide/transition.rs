@@ -22,6 +22,8 @@ pub(super) fn decide(
 ) -> Result<Event, Box<Refusal>> {
     let from = draft.standing()?;
     let to = target(draft, from, &order)?;
+    // A guard asks where the move leads, also if only its trigger was named.
+    let order = Transition { to: Some(to), ..order };
     draft.check_reasons(&order.reasons)?;
     let row = row(draft, from, to, &order)?;
     check_facts(draft, to, &order)?;

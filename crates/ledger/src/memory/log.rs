@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use callboard_kernel::{EntityId, Moment};
+use callboard_kernel::{EntityId, Moment, task};
 use uuid::Uuid;
 
 use crate::lease::{LeaseRow, ServiceStep};
@@ -14,6 +14,7 @@ use crate::proof::sealed::Step;
 use crate::record::{Hash, Record};
 use crate::store::Stored;
 use crate::writing::batch::{BatchState, Drafted, Seen};
+use crate::writing::claim::Listed;
 
 /// Everything that is durable.
 #[derive(Clone, Default)]
@@ -44,6 +45,26 @@ impl Log {
     /// An entity as it stands, or one without a record.
     pub(super) fn stored(&self, id: EntityId) -> Stored {
         self.views.get(&id.uuid()).cloned().unwrap_or_else(|| Stored::unborn(id))
+    }
+
+    /// The tasks that can be claimed, the most urgent first.
+    pub(super) fn offers(&self) -> Vec<Listed> {
+        let listed = |stored: &Stored| {
+            let offer = task::offer(&stored.entity)?;
+            Some(Listed { priority: offer.priority, id: stored.entity.state.id.uuid() })
+        };
+        let mut offers: Vec<Listed> = self.views.values().filter_map(listed).collect();
+        offers.sort_unstable();
+        offers
+    }
+
+    /// The files that tasks under way hold.
+    pub(super) fn files_in_use(&self) -> Vec<(EntityId, String)> {
+        let of = |stored: &Stored| {
+            let id = stored.entity.state.id;
+            task::held_files(&stored.entity).into_iter().map(|path| (id, path.to_owned())).collect::<Vec<_>>()
+        };
+        self.views.values().flat_map(of).collect()
     }
 
     /// The record that was written under a key.

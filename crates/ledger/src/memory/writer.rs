@@ -6,6 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use callboard_kernel::EntityId;
+
 use super::log::Log;
 use super::medium::Fate;
 use super::store::{Memory, Shared};
@@ -18,6 +20,7 @@ use crate::proof::witness::Witness;
 use crate::record::Record;
 use crate::store::{Job, Part, Receipt};
 use crate::writing::batch::{Anchor, BatchState, Drafted, JobResult, Judged, fault_of, receipts};
+use crate::writing::claim;
 use crate::writing::several::Several;
 
 /// One writer of a store in memory.
@@ -44,7 +47,7 @@ impl Writer {
         let mut log = shared.log();
         let mut batch = Batch { log: &log, standing: BatchState::default(), drafted: Vec::new() };
         batch.standing.seen = log.seen();
-        batch.standing.leases.begin(shared.medium.now());
+        batch.standing.begin(shared.medium.now());
         let verdicts = jobs.iter().map(|job| batch.one(job)).collect::<Result<Vec<JobResult>, ReadError>>();
         let verdicts = verdicts.map_err(|error| Fault::Corrupt(chain(&error)))?;
         let Batch { mut standing, drafted, .. } = batch;
@@ -99,19 +102,43 @@ struct Batch<'a> {
 
 impl Batch<'_> {
     fn one(&mut self, job: &Job) -> Result<JobResult, ReadError> {
-        self.standing.make_room(job);
-        for part in job.parts.iter() {
-            let id = part.request.command.entity;
-            if !self.standing.has(id) {
-                self.standing.warm(self.log.stored(id));
+        let Some(query) = &job.claim else { return self.decide(&job.parts) };
+        let now = job.parts.first.request.now.max(self.standing.seen.at);
+        for listed in self.log.offers() {
+            let id = listed.entity();
+            self.warm(id);
+            if !query.fits(self.standing.stored(id), now) {
+                continue;
             }
+            match self.decide(&claim::about(&job.parts, id))? {
+                Err(denied) if claim::is_passed_over(&denied, id) => {}
+                answer => return Ok(answer),
+            }
+        }
+        Ok(Err(claim::nothing()))
+    }
+
+    fn warm(&mut self, id: EntityId) {
+        if !self.standing.has(id) {
+            self.standing.warm(self.log.stored(id));
+        }
+    }
+
+    fn decide(&mut self, parts: &Several<Part>) -> Result<JobResult, ReadError> {
+        self.standing.make_room(parts);
+        for part in parts.iter() {
+            let id = part.request.command.entity;
+            self.warm(id);
             if self.standing.leases.wants(part, self.standing.stored(id)) {
                 let row = self.log.leases.get(&id.to_string()).cloned();
                 self.standing.leases.load(id, row);
             }
+            if self.standing.wants_files(part) {
+                self.standing.load_files(self.log.files_in_use());
+            }
         }
-        let earlier = job.parts.try_map(|part| Ok::<_, ReadError>(self.earlier(part)))?;
-        let drafted = match self.standing.judge(job, earlier)? {
+        let earlier = parts.try_map(|part| Ok::<_, ReadError>(self.earlier(part)))?;
+        let drafted = match self.standing.judge(parts, earlier)? {
             Judged::Answer(verdict) => return Ok(verdict),
             Judged::Write(drafted) => drafted,
         };

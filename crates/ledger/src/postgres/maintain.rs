@@ -18,7 +18,8 @@ pub(super) async fn info(client: Client) -> Result<Info, ReadError> {
                (SELECT count(*) FROM entity WHERE ended_at IS NULL), \
                (SELECT count(*) FROM checkpoint), \
                (SELECT sum(pg_total_relation_size(of))::bigint FROM unnest( \
-                   ARRAY['meta', 'signer', 'legal', 'ledger', 'checkpoint', 'legacy', 'entity', 'lease', 'service_step']::regclass[]) of)";
+                   ARRAY['meta', 'signer', 'legal', 'ledger', 'checkpoint', 'legacy', 'entity', 'lease', 'service_step', \
+                   'offered', 'held_file']::regclass[]) of)";
     let row = client.query_one(sql, &[]).await?;
     let version: &str = row.try_get(0)?;
     // A distribution adds its own name behind the version.

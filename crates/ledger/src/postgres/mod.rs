@@ -9,6 +9,7 @@ mod exchange;
 mod leases;
 mod listings;
 mod maintain;
+mod offers;
 mod reader;
 mod rows;
 mod schema;

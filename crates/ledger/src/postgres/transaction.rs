@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use callboard_kernel::{EntityId, Event, EventType, Moment};
+use callboard_kernel::{EntityId, Event, EventType, Moment, task};
 use futures_util::future::{join, join3};
 use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
@@ -19,7 +19,7 @@ use super::columns::{self, BEGIN, SealValues, Touch};
 use super::connection::session::Session;
 use super::connection::trouble::{self, SILENCE, Trouble};
 use super::rows::{Rows, ViewRow, Written};
-use super::{leases, seals, text};
+use super::{leases, offers, seals, text};
 use crate::error::ReadError;
 use crate::mutant;
 use crate::proof::checkpoint::Seal;
@@ -27,6 +27,7 @@ use crate::proof::sealed::{Sealed, Step};
 use crate::record::Record;
 use crate::store::{Job, Part, Receipt, Stored};
 use crate::writing::batch::{BatchState, Drafted, HOT_MAX, JobResult, Judged, Seen, receipts};
+use crate::writing::claim::{self, Listed};
 use crate::writing::several::Several;
 
 /// What the writer knows of the log between two batches.
@@ -41,6 +42,8 @@ pub(super) struct Memory {
     highest: u64,
     /// No more entities than this are at hand.
     warmed: usize,
+    /// How often more offers were asked for because those at hand did not fit.
+    claim_rounds: u32,
     /// Where the seals end, for a writer that has a key; nothing before the first look.
     sealed: Option<Sealed>,
     /// The seal of the newest batch, until the second place is told.
@@ -110,11 +113,11 @@ impl Memory {
         let (entities, keys) = within(limit, fetch(session, &wanted)).await??;
         self.warm(jobs, &entities)?;
         // A lease is judged while its row is locked.
-        self.standing.leases.begin(Moment::default());
-        if !self.leased(jobs).is_empty() {
+        self.standing.begin(Moment::default());
+        if !self.leased(jobs).is_empty() || parts(jobs).any(|part| self.standing.wants_files(part)) {
             return Err(Broken::Overtaken);
         }
-        let draft = self.judge(jobs, keyed(&keys)?)?;
+        let draft = self.judge_claims(jobs, keyed(&keys)?, &[])?;
         if draft.records().next().is_none() && mutant::removed("look_before_deciding") {
             return Ok(draft.verdicts);
         }
@@ -154,7 +157,9 @@ impl Memory {
         let done = self.under_lock(session, jobs, seal, limit).await;
         let is_open = match &done {
             Err(Broken::Before(trouble)) => !matches!(trouble, Trouble::Lost(_)),
-            Ok(_) | Err(Broken::Overtaken | Broken::InFlight(..)) => false,
+            // A claim wants to look at more offers.
+            Err(Broken::Overtaken) => true,
+            Ok(_) | Err(Broken::InFlight(..)) => false,
         };
         if is_open {
             // A connection that cannot even roll back is of no use any more.
@@ -187,8 +192,10 @@ impl Memory {
             (entities, _) = within(limit, fetch(session, &self.wanted(jobs))).await??;
         }
         self.warm(jobs, &entities)?;
-        within(limit, self.load_leases(session, jobs)).await??;
-        let draft = self.judge(jobs, keyed(&keys)?)?;
+        let picked = within(limit, self.pick(session, jobs)).await??;
+        within(limit, self.load_leases(session, jobs, &picked)).await??;
+        within(limit, self.load_files(session, jobs, &picked)).await??;
+        let draft = self.judge_claims(jobs, keyed(&keys)?, &picked)?;
         if draft.records().next().is_none() {
             within(limit, session.client.batch_execute("ROLLBACK")).await??;
             return Ok(draft.verdicts);
@@ -294,6 +301,56 @@ impl Memory {
         Ok(())
     }
 
+    /// Looks for tasks that the claims of a batch may get, and has them at hand. Every claim of the batch may take one that the
+    /// next one wanted, so each gets as many to choose from.
+    async fn pick(&mut self, session: &Session, jobs: &[&Job]) -> Result<Vec<Vec<Listed>>, ReadError> {
+        let claims = jobs.iter().filter(|job| job.claim.is_some()).count();
+        if claims == 0 {
+            return Ok(Vec::new());
+        }
+        let limit = (claim::PAGE << self.claim_rounds.min(7)) + claims;
+        let mut picked = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            picked.push(match &job.claim {
+                None => Vec::new(),
+                Some(query) => {
+                    let now = job.parts.first.request.now.max(self.standing.seen.at);
+                    offers::listed(&session.client, query, now, limit).await?
+                }
+            });
+        }
+        let is_cold = |id: &EntityId| !self.standing.has(*id);
+        let mut cold: Vec<EntityId> =
+            picked.iter().flatten().map(|listed: &Listed| listed.entity()).filter(is_cold).collect();
+        cold.sort_unstable();
+        cold.dedup();
+        let ids: Vec<Uuid> = cold.iter().map(|id| id.uuid()).collect();
+        for row in session.client.query(&session.entities, &[&ids]).await? {
+            self.standing.warm(columns::stored(&row)?);
+            self.warmed += 1;
+        }
+        Ok(picked)
+    }
+
+    /// Has the files in use at hand if one of the tasks of a batch asks for files.
+    async fn load_files(
+        &mut self,
+        session: &Session,
+        jobs: &[&Job],
+        picked: &[Vec<Listed>],
+    ) -> Result<(), ReadError> {
+        let asks = |id: EntityId| {
+            self.standing.has(id) && !task::files(&self.standing.stored(id).entity.facts).is_empty()
+        };
+        if parts(jobs).any(|part| self.standing.wants_files(part))
+            || picked.iter().flatten().any(|listed| asks(listed.entity()))
+        {
+            let files = offers::files_in_use(&session.client).await?;
+            self.standing.load_files(files);
+        }
+        Ok(())
+    }
+
     /// The entities of a batch whose leases decide about it.
     fn leased(&self, jobs: &[&Job]) -> Vec<EntityId> {
         let wants = |part: &&Part| {
@@ -307,15 +364,23 @@ impl Memory {
     }
 
     /// Locks the leases of a batch and has them at hand, with the clock of the database as it is then.
-    async fn load_leases(&mut self, session: &Session, jobs: &[&Job]) -> Result<(), ReadError> {
-        self.standing.leases.begin(Moment::default());
-        let wanted = self.leased(jobs);
+    async fn load_leases(
+        &mut self,
+        session: &Session,
+        jobs: &[&Job],
+        picked: &[Vec<Listed>],
+    ) -> Result<(), ReadError> {
+        self.standing.begin(Moment::default());
+        let mut wanted = self.leased(jobs);
+        wanted.extend(picked.iter().flatten().map(|listed| listed.entity()));
+        wanted.sort_unstable_by_key(|id| id.uuid());
+        wanted.dedup();
         if wanted.is_empty() {
             return Ok(());
         }
         let names: Vec<String> = wanted.iter().map(ToString::to_string).collect();
         let mut rows = leases::locked(&session.client, &names).await?;
-        self.standing.leases.begin(leases::now(&session.client).await?);
+        self.standing.begin(leases::now(&session.client).await?);
         for (id, name) in wanted.into_iter().zip(&names) {
             self.standing.leases.load(id, rows.remove(name));
         }
@@ -323,12 +388,21 @@ impl Memory {
     }
 
     /// Decides about every job in order; each sees what those before it did.
-    fn judge(&mut self, jobs: &[&Job], mut keyed: Keyed) -> Result<Draft, ReadError> {
+    fn judge_claims(
+        &mut self,
+        jobs: &[&Job],
+        mut keyed: Keyed,
+        picked: &[Vec<Listed>],
+    ) -> Result<Draft, Broken> {
         let mut verdicts = Vec::with_capacity(jobs.len());
         let mut touched: Vec<(EntityId, Touched)> = Vec::new();
         let mut places = HashMap::new();
-        for job in jobs {
-            let drafted = match self.standing.judge(job, earlier(job, &keyed))? {
+        for (at, job) in jobs.iter().enumerate() {
+            let judged = match &job.claim {
+                None => self.standing.judge(&job.parts, earlier(job, &keyed))?,
+                Some(_) => self.judge_claim(job, picked.get(at).map_or(&[], Vec::as_slice))?,
+            };
+            let drafted = match judged {
                 Judged::Answer(verdict) => {
                     verdicts.push(verdict);
                     continue;
@@ -349,12 +423,37 @@ impl Memory {
             let then = drafted.then.into_iter().map(receipt).collect();
             verdicts.push(Ok(Several { first: receipt(drafted.first), then }));
         }
+        self.claim_rounds = 0;
         let (born, moved): (Vec<_>, Vec<_>) = touched.into_iter().partition(|(_, touched)| touched.is_born);
         Ok(Draft {
             verdicts,
             born: born.into_iter().map(|(id, _)| id).collect(),
             moved: moved.into_iter().map(|(id, touched)| (id, touched.facts())).collect(),
         })
+    }
+
+    /// Decides about a claim, with the first of the tasks at hand that fits.
+    fn judge_claim(&mut self, job: &Job, picked: &[Listed]) -> Result<Judged, Broken> {
+        let Some(query) = &job.claim else { unreachable!("BUG: it is no claim") };
+        let now = job.parts.first.request.now.max(self.standing.seen.at);
+        for listed in picked {
+            let id = listed.entity();
+            if !self.standing.has(id) || !query.fits(self.standing.stored(id), now) {
+                continue;
+            }
+            let parts = claim::about(&job.parts, id);
+            let none = Several { first: None, then: parts.then.iter().map(|_| None).collect() };
+            match self.standing.judge(&parts, none)? {
+                Judged::Answer(Err(denied)) if claim::is_passed_over(&denied, id) => {}
+                judged => return Ok(judged),
+            }
+        }
+        // There may be more than were looked at.
+        if picked.len() >= claim::PAGE << self.claim_rounds.min(7) && picked.len() < claim::LOOKED_AT_MAX {
+            self.claim_rounds += 1;
+            return Err(Broken::Overtaken);
+        }
+        Ok(Judged::Answer(Err(claim::nothing())))
     }
 
     /// Sends the records and the view rows they lead to.

@@ -100,7 +100,11 @@ impl Writer {
     fn try_once(&mut self, jobs: &[&Job]) -> Result<Vec<JobResult>, Broken> {
         let Some(session) = &self.session else { unreachable!("BUG: it was reached before") };
         let seal = self.seal.as_ref();
-        let is_calm = self.used_at.elapsed() < TRUSTED_FOR && self.memory.is_calm(seal);
+        let is_free = |job: &&Job| {
+            job.claim.is_none() && job.parts.iter().all(|part| part.request.command.lease.is_none())
+        };
+        let is_calm =
+            self.used_at.elapsed() < TRUSTED_FOR && self.memory.is_calm(seal) && jobs.iter().all(is_free);
         let limit = self.place.answer_max();
         mutant::point("before_begin");
         let done = if is_calm {

@@ -8,6 +8,7 @@ mod exchange;
 mod leases;
 mod listings;
 mod maintain;
+mod offers;
 mod pinned;
 mod presence;
 mod reader;

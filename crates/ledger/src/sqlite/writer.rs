@@ -14,7 +14,7 @@ use super::connect::{StoreFile, settle};
 use super::pinned::{Exchanged, Files, Pinned};
 use super::presence::Presence;
 use super::statements::Statements;
-use super::{archive, leases, seals, signers};
+use super::{archive, leases, offers, seals, signers};
 use crate::engine::Commit;
 use crate::error::{Fault, OpenError, ReadError, chain};
 use crate::lease::Clock;
@@ -23,9 +23,10 @@ use crate::proof::checkpoint::{PublicKey, Seal};
 use crate::proof::sealed::{Sealed, Step};
 use crate::proof::witness::Witness;
 use crate::record::Hash;
-use crate::store::{Job, Receipt};
+use crate::store::{Job, Part, Receipt};
 use crate::writing::answers::Answers;
 use crate::writing::batch::{Anchor, BatchState, Drafted, JobResult, Judged, Seen, fault_of, receipts};
+use crate::writing::claim;
 use crate::writing::several::Several;
 
 /// The writer of one process.
@@ -331,7 +332,7 @@ impl Open {
     fn inside(&mut self, jobs: &[Job], seal: &Seal, verdicts: &mut Vec<JobResult>) -> Result<(), ReadError> {
         self.catch_up(seal.public_key())?;
         let before = self.connection.total_changes();
-        self.standing.leases.begin(self.clock.now());
+        self.standing.begin(self.clock.now());
         let mut statements = Statements::new(&self.connection)?;
         for job in jobs {
             verdicts.push(one(&self.connection, &mut self.standing, &mut statements, job)?);
@@ -389,8 +390,41 @@ fn one(
     statements: &mut Statements<'_>,
     job: &Job,
 ) -> Result<JobResult, ReadError> {
-    standing.make_room(job);
-    let earlier = job.parts.try_map(|part| {
+    let Some(query) = &job.claim else { return decide(connection, standing, statements, &job.parts) };
+    let now = job.parts.first.request.now.max(standing.seen.at);
+    let mut after = None;
+    for _ in 0..claim::LOOKED_AT_MAX / claim::PAGE {
+        let offers = offers::listed(connection, query, now, after)?;
+        for listed in &offers {
+            let id = listed.entity();
+            if !standing.has(id) {
+                standing.warm(statements.stored(id)?);
+            }
+            if !query.fits(standing.stored(id), now) {
+                continue;
+            }
+            match decide(connection, standing, statements, &claim::about(&job.parts, id))? {
+                Err(denied) if claim::is_passed_over(&denied, id) => {}
+                answer => return Ok(answer),
+            }
+        }
+        match offers.last() {
+            Some(last) if offers.len() >= claim::PAGE => after = Some(last.place()),
+            Some(_) | None => break,
+        }
+    }
+    Ok(Err(claim::nothing()))
+}
+
+/// Decides about the commands of one job, and writes what follows.
+fn decide(
+    connection: &Connection,
+    standing: &mut BatchState,
+    statements: &mut Statements<'_>,
+    parts: &Several<Part>,
+) -> Result<JobResult, ReadError> {
+    standing.make_room(parts);
+    let earlier = parts.try_map(|part| {
         let command = &part.request.command;
         if !standing.has(command.entity) {
             standing.warm(statements.stored(command.entity)?);
@@ -398,6 +432,9 @@ fn one(
         if standing.leases.wants(part, standing.stored(command.entity)) {
             let row = leases::row(connection, &command.entity.to_string())?;
             standing.leases.load(command.entity, row);
+        }
+        if standing.wants_files(part) {
+            standing.load_files(offers::files_in_use(connection)?);
         }
         match &command.key {
             Some(key) if !mutant::removed("look_up_keys") => match statements.earlier(command.entity, key)? {
@@ -407,7 +444,7 @@ fn one(
             Some(_) | None => Ok(None),
         }
     })?;
-    let drafted = match standing.judge(job, earlier)? {
+    let drafted = match standing.judge(parts, earlier)? {
         Judged::Answer(verdict) => return Ok(verdict),
         Judged::Write(drafted) => drafted,
     };

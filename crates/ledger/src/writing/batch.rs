@@ -7,14 +7,15 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use callboard_kernel::{
-    Axes, Context, Decision, Entity, EntityId, Event, LeaseState, Moment, Refusal, RefusalCode, decide, fact,
+    Axes, Context, Decision, Entity, EntityId, Event, FilesInUse, LeaseState, Moment, Order, Refusal,
+    RefusalCode, decide, fact, task,
 };
 use callboard_lifecycle::{Delivery, Health, Kind, PolicyVersion, ReasonCode, Severity, Words};
 
 use crate::error::{AppendError, Fault, ReadError};
 use crate::mutant;
 use crate::record::{Hash, Record};
-use crate::store::{Job, Part, Receipt, Request, Stored};
+use crate::store::{Part, Receipt, Request, Stored};
 use crate::writing::body;
 use crate::writing::group::GROUP_MAX;
 use crate::writing::leasing::{self, LeaseMark, Leases};
@@ -91,6 +92,8 @@ pub(crate) struct BatchState {
     hot: HashMap<EntityId, Stored>,
     /// The leases of the entities that have one.
     pub(crate) leases: Leases,
+    /// The files that tasks under way hold; nothing before somebody wants to know.
+    files: Option<Vec<(EntityId, String)>>,
     scratch: Vec<u8>,
 }
 
@@ -122,9 +125,33 @@ struct Before {
     seen: Seen,
     entities: Vec<Stored>,
     leases: LeaseMark,
+    files: Option<Vec<(EntityId, String)>>,
 }
 
 impl BatchState {
+    /// Begins a batch at a moment of the store's clock.
+    pub(crate) fn begin(&mut self, now: Moment) {
+        self.leases.begin(now);
+        self.files = None;
+    }
+
+    /// Must the files in use be loaded before this command is decided?
+    pub(crate) fn wants_files(&self, part: &Part) -> bool {
+        let command = &part.request.command;
+        self.files.is_none()
+            && matches!(command.order, Order::Transition(_))
+            && !task::files(&self.stored(command.entity).entity.facts).is_empty()
+    }
+
+    /// Has the files in use at hand, as the store says; what this batch did to them counts.
+    pub(crate) fn load_files(&mut self, held: Vec<(EntityId, String)>) {
+        let changed = |id: &EntityId| self.hot.contains_key(id);
+        let mut files: Vec<_> = held.into_iter().filter(|(id, _)| !changed(id)).collect();
+        let at_hand = self.hot.values().filter(|stored| stored.entity.state.id.kind() == Kind::Task);
+        files.extend(at_hand.flat_map(|stored| files_of(&stored.entity)));
+        self.files = Some(files);
+    }
+
     /// Forgets the entities at hand, because somebody else may have changed them.
     pub(crate) fn forget(&mut self) {
         self.hot.clear();
@@ -135,8 +162,8 @@ impl BatchState {
     }
 
     /// Has room for the entities of one job: none of them may be let go before the job is written.
-    pub(crate) fn make_room(&mut self, job: &Job) {
-        if self.hot.len() + job.parts.len() > HOT_MAX {
+    pub(crate) fn make_room(&mut self, parts: &Several<Part>) {
+        if self.hot.len() + parts.len() > HOT_MAX {
             self.hot.clear();
         }
     }
@@ -154,11 +181,15 @@ impl BatchState {
     }
 
     /// Decides about one job; `earlier` is what the store holds for the key of each command.
-    pub(crate) fn judge(&mut self, job: &Job, earlier: Several<Option<Record>>) -> Result<Judged, ReadError> {
-        if job.parts.len() > 1 {
-            return self.judge_group(job, earlier);
+    pub(crate) fn judge(
+        &mut self,
+        parts: &Several<Part>,
+        earlier: Several<Option<Record>>,
+    ) -> Result<Judged, ReadError> {
+        if parts.len() > 1 {
+            return self.judge_group(parts, earlier);
         }
-        Ok(match self.decide(&job.parts.first, earlier.first.as_ref())? {
+        Ok(match self.decide(&parts.first, earlier.first.as_ref())? {
             Decided::Refused(refusal) => Judged::refused(0, refusal),
             Decided::Repeated => Judged::repeated(earlier),
             Decided::Drafted(drafted) => Judged::Write(Several::one(drafted)),
@@ -166,13 +197,17 @@ impl BatchState {
     }
 
     /// Each command is decided where those before it leave off. If one is refused, everything is as it was.
-    fn judge_group(&mut self, job: &Job, earlier: Several<Option<Record>>) -> Result<Judged, ReadError> {
-        if job.parts.len() > GROUP_MAX {
-            return Ok(Judged::refused(GROUP_MAX, self.too_long(job)));
+    fn judge_group(
+        &mut self,
+        parts: &Several<Part>,
+        earlier: Several<Option<Record>>,
+    ) -> Result<Judged, ReadError> {
+        if parts.len() > GROUP_MAX {
+            return Ok(Judged::refused(GROUP_MAX, self.too_long(parts)));
         }
-        let before = self.before(job);
-        let (mut drafted, mut repeated) = (Vec::with_capacity(job.parts.len()), None);
-        for (at, (part, earlier)) in job.parts.iter().zip(earlier.iter()).enumerate() {
+        let before = self.before(parts);
+        let (mut drafted, mut repeated) = (Vec::with_capacity(parts.len()), None);
+        for (at, (part, earlier)) in parts.iter().zip(earlier.iter()).enumerate() {
             match self.decide(part, earlier.as_ref())? {
                 Decided::Drafted(one) => drafted.push(one),
                 Decided::Repeated => repeated = repeated.or(Some(at)),
@@ -194,7 +229,7 @@ impl BatchState {
                 // The key was used before, and not for this group: some of it is there, or all of it is scattered.
                 self.restore(before);
                 let at = at.unwrap_or_default();
-                let entity = job.parts.iter().nth(at).unwrap_or(&job.parts.first).request.command.entity;
+                let entity = parts.iter().nth(at).unwrap_or(&parts.first).request.command.entity;
                 Ok(Judged::refused(at, self.key_reused(entity)))
             }
         }
@@ -216,6 +251,7 @@ impl BatchState {
         };
         let held = self.leases.held(command.entity);
         context.lease = held.as_ref().map_or(LeaseState::Free, LeaseState::Held);
+        context.files = self.files.as_deref().map_or(FilesInUse::NotAsked, FilesInUse::Held);
         let mut command = command.clone();
         if let Some(leased) = &leased {
             leasing::add(&mut command.order, &leased.facts);
@@ -242,20 +278,20 @@ impl BatchState {
         }
     }
 
-    fn before(&self, job: &Job) -> Before {
-        let mut entities: Vec<Stored> = Vec::with_capacity(job.parts.len());
-        for part in job.parts.iter() {
+    fn before(&self, parts: &Several<Part>) -> Before {
+        let mut entities: Vec<Stored> = Vec::with_capacity(parts.len());
+        for part in parts.iter() {
             let id = part.request.command.entity;
             if !entities.iter().any(|stored| stored.entity.state.id == id) {
                 entities.push(self.stored(id).clone());
             }
         }
         let leases = self.leases.mark(entities.iter().map(|stored| stored.entity.state.id));
-        Before { seen: self.seen, entities, leases }
+        Before { seen: self.seen, entities, leases, files: self.files.clone() }
     }
 
     fn restore(&mut self, before: Before) {
-        self.seen = before.seen;
+        (self.seen, self.files) = (before.seen, before.files);
         self.leases.restore(before.leases);
         for stored in before.entities {
             self.hot.insert(stored.entity.state.id, stored);
@@ -271,10 +307,10 @@ impl BatchState {
         )
     }
 
-    fn too_long(&self, job: &Job) -> Box<Refusal> {
-        let problem = format!("its group has {} commands, more than {GROUP_MAX}", job.parts.len());
+    fn too_long(&self, parts: &Several<Part>) -> Box<Refusal> {
+        let problem = format!("its group has {} commands, more than {GROUP_MAX}", parts.len());
         let help = "send it as several groups";
-        self.refusal(job.parts.first.request.command.entity, RefusalCode::TooLarge, &problem, help)
+        self.refusal(parts.first.request.command.entity, RefusalCode::TooLarge, &problem, help)
     }
 
     /// A refusal of what only a group can get wrong; the kernel sees one command at a time.
@@ -303,6 +339,12 @@ impl BatchState {
         let mut record = Record::of(self.seen.seq + 1, event, body);
         record.hash = record.hash_after(stored.head, &mut self.scratch);
         stored.take(event, record.seq, record.hash)?;
+        if let Some(files) = &mut self.files
+            && event.entity.kind() == Kind::Task
+        {
+            files.retain(|(id, _)| *id != event.entity);
+            files.extend(files_of(&stored.entity));
+        }
         self.seen.seq = record.seq;
         self.seen.at = record.at;
         Ok(record)
@@ -322,6 +364,17 @@ impl Judged {
         let then = earlier.then.into_iter().map(receipt).collect();
         Self::Answer(Ok(Several { first: receipt(earlier.first), then }))
     }
+}
+
+/// The files that a task holds.
+fn files_of(entity: &Entity) -> impl Iterator<Item = (EntityId, String)> {
+    let id = entity.state.id;
+    task::held_files(entity)
+        .into_iter()
+        .map(str::to_owned)
+        .map(move |path| (id, path))
+        .collect::<Vec<_>>()
+        .into_iter()
 }
 
 /// Do these records stand in the log as one group does?

@@ -3,6 +3,7 @@
 pub(crate) mod answers;
 pub(crate) mod batch;
 pub(crate) mod body;
+pub(crate) mod claim;
 pub(crate) mod group;
 pub(crate) mod leasing;
 pub(crate) mod several;

@@ -6,6 +6,7 @@
 
 #![cfg(test)]
 
+mod claims;
 #[path = "../common/cluster.rs"]
 mod cluster;
 mod entity_leases;
@@ -106,6 +107,14 @@ on_every_engine! {
         a_lease_of_a_group_stands_or_falls_with_it,
         nobody_says_for_the_store_who_holds_a_lease,
         epochs_go_on_after_an_import;
+    claims:
+        the_most_urgent_and_then_the_oldest_is_claimed_and_each_once,
+        a_claim_gets_what_fits_its_role_labels_and_repository,
+        what_is_not_there_yet_is_not_claimed,
+        no_two_tasks_under_way_hold_the_same_file,
+        many_who_claim_at_once_get_different_tasks,
+        what_is_offered_is_what_the_kernel_says_also_after_a_rebuild,
+        a_claim_that_its_own_worker_forbids_claims_nothing;
     entries:
         a_conversation_is_recorded_and_is_no_fact_of_its_agent,
         a_conversation_is_copied_and_its_channel_cannot_be_forged;

@@ -1,7 +1,10 @@
 //! `verify`: what somebody changed who could switch the database's own guards off.
 
+use std::time::Duration;
+
 use callboard_kernel::{
-    Actor, Create, EntityId, EvidenceRef, Facts, Order, RefusalCode, StateReason, SupervisorSeen, Transition,
+    Actor, Create, EntityId, EvidenceRef, Facts, LeaseTerms, Order, RefusalCode, StateReason, SupervisorSeen,
+    Transition,
 };
 use callboard_ledger::{GuardTally, Ledger, Receipt, Record, Trust};
 use callboard_lifecycle::session::SessionState;
@@ -131,8 +134,12 @@ fn guarded(ledger: &Ledger) -> (Receipt, Receipt) {
     };
     let open = Order::Create(Create { at: TaskState::Open.into(), reasons: vec![], data: Facts::none() });
     ledger.append(by_system(open)).unwrap();
-    ledger.append(by_system(go(TaskState::Claimed, "task.claimed.ok"))).unwrap();
-    ledger.append(by_system(go(TaskState::Failed, "task.failed.reported"))).unwrap();
+    let mut claim = by_system(go(TaskState::Claimed, "task.claimed.ok"));
+    claim.command.lease = Some(LeaseTerms::grant("board", Duration::from_hours(1)));
+    ledger.append(claim).unwrap();
+    let mut failed = by_system(go(TaskState::Failed, "task.failed.reported"));
+    failed.actor = Actor::new(ActorClass::Worker, "board");
+    ledger.append(failed).unwrap();
     let unnumbered = ledger.append(by_system(go(TaskState::Open, "task.open.retry")));
     assert_eq!(refusal(unnumbered), RefusalCode::GuardFailed, "it must say which retry it is");
     let Order::Transition(retry) = go(TaskState::Open, "task.open.retry") else { unreachable!() };
@@ -157,7 +164,9 @@ pub(crate) fn a_guard_of_the_log_is_asked_again_and_another_is_the_word_of_its_w
     let report = ledger.verify().unwrap();
     let seen = tally(Guard::NoLivingSupervisor, 0, 1, 0);
     assert!(report.ok, "{report:?}");
-    assert_eq!(report.guards, [seen, tally(Guard::RetriesLeft, 1, 0, 0)]);
+    let claimed = tally(Guard::HasNextMove, 1, 0, 0);
+    let held = tally(Guard::HeldByActor, 0, 1, 0);
+    assert_eq!(report.guards, [seen, tally(Guard::RetriesLeft, 1, 0, 0), held, claimed]);
 
     let mut lines = String::new();
     ledger

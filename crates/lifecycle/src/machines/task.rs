@@ -96,24 +96,29 @@ machine! {
         Planned => Open               on [PlanApproved]    by [Operator];
         Planned => Cancelled          on [PlanRejected]    by [Operator] because ["task.cancelled.*"];
 
-        Open => Claimed               on [Claimed]         by [Worker, Agent, System];
-        Open => WaitingForSubtasks    on [Decomposed]      by [Operator, System];
+        Open => Claimed               on [Claimed]         by [Worker, Agent] when [DependenciesMet, Due, FilesFree, HasNextMove];
+        Open => Claimed               on [Claimed]         by [System] when [HasNextMove];
+        Open => WaitingForSubtasks    on [Decomposed]      by [Operator, System] when [HasNextMove];
         Open => Cancelled             on [CancelAsked]     by [Operator, System] because ["task.cancelled.*"];
 
         Claimed => InProgress         on [Started]         by [Worker, Agent] when [HeldByActor];
-        Claimed => InProgress         on [Started]         by [System];
-        Claimed => Open               on [Released]        by [Worker, Agent, Operator, System];
-        Claimed => Done               on [WorkReported]    by [Worker, Agent] because ["task.done.*"] shown by [ToolResult, Artifact, File, Message];
-        Claimed => Failed             on [FailureReported] by [Worker, Agent, System] because ["task.failed.*"];
+        Claimed => Open               on [Released]        by [Worker, Agent] when [HeldByActor];
+        Claimed => Open               on [Released]        by [System] when [LeaseExpired];
+        Claimed => Open               on [Released]        by [Operator];
+        Claimed => Done               on [WorkReported]    by [Worker, Agent] when [HeldByActor] because ["task.done.*"] shown by [ToolResult, Artifact, File, Message];
+        Claimed => Failed             on [FailureReported] by [Worker, Agent] when [HeldByActor] because ["task.failed.*"];
+        Claimed => Failed             on [FailureReported] by [System] when [LeaseExpired] because ["task.failed.*"];
         Claimed => Cancelled          on [CancelAsked]     by [Operator, System] because ["task.cancelled.*"];
-        Claimed => WaitingForSubtasks on [Decomposed]      by [Worker, Agent, System];
-        Claimed => Blocked            on [DependencyFound] by [Worker, Agent, System];
+        Claimed => WaitingForSubtasks on [Decomposed]      by [Worker, Agent] when [HeldByActor, HasNextMove];
+        Claimed => Blocked            on [DependencyFound] by [Worker, Agent] when [HeldByActor, HasNextMove];
+        Claimed => Blocked            on [DependencyFound] by [System] when [HasNextMove];
 
-        InProgress => Done            on [WorkReported]    by [Worker, Agent] because ["task.done.*"] shown by [ToolResult, Artifact, File, Message];
-        InProgress => Failed          on [FailureReported] by [Worker, Agent, System] because ["task.failed.*"];
-        InProgress => Blocked         on [DependencyFound] by [Worker, Agent, System];
-        InProgress => WaitingForSubtasks on [Decomposed]   by [Worker, Agent, System];
-        InProgress => Open            on [Released]        by [Worker, Agent, Operator, System];
+        InProgress => Done            on [WorkReported]    by [Worker, Agent] when [HeldByActor] because ["task.done.*"] shown by [ToolResult, Artifact, File, Message];
+        InProgress => Failed          on [FailureReported] by [Worker, Agent] when [HeldByActor] because ["task.failed.*"];
+        InProgress => Blocked         on [DependencyFound] by [Worker, Agent] when [HeldByActor, HasNextMove];
+        InProgress => WaitingForSubtasks on [Decomposed]   by [Worker, Agent] when [HeldByActor, HasNextMove];
+        InProgress => Open            on [Released]        by [Worker, Agent] when [HeldByActor];
+        InProgress => Open            on [Released]        by [Operator];
         InProgress => Cancelled       on [CancelAsked]     by [Operator, System] because ["task.cancelled.*"];
         InProgress => Orphaned        on [HeartbeatLost]   by [System, Supervisor] when [LeaseExpired] because ["task.orphaned.*", "system.health.*"];
 
@@ -124,8 +129,8 @@ machine! {
         Blocked => Open               on [DependencyResolved] by [Operator, System];
         Blocked => Cancelled          on [CancelAsked]     by [Operator, System] because ["task.cancelled.*"];
 
-        WaitingForSubtasks => Done      on [SubtasksDone]   by [System] because ["task.done.*"];
-        WaitingForSubtasks => Blocked   on [SubtaskOverdue] by [System];
+        WaitingForSubtasks => Done      on [SubtasksDone]   by [System] when [SubtasksSettled] because ["task.done.*"];
+        WaitingForSubtasks => Blocked   on [SubtaskOverdue] by [System] when [HasNextMove];
         WaitingForSubtasks => Cancelled on [CancelAsked]    by [Operator, System] because ["task.cancelled.*"];
 
         Failed => Open                on [Retried]         by [System] when [RetriesLeft];
@@ -172,7 +177,14 @@ machine! {
         "task.failed.permission_denied": "The agent was not permitted to do what it needed.";
         "task.failed.sibling_aborted": "A sibling was aborted and took it along.";
         "task.failed.timeout": "Its time bound was reached.";
+        "task.open.limit": "The provider's usage limit holds it until a moment.";
+        "task.claimed.held_back" : "It is held back, because what it depends on will not come by itself.";
         "task.blocked.dependency": "Something it needs is not there.";
+        "task.blocked.dependency_failed": "Something it needs has failed or was called off.";
+        "task.blocked.subtask_failed": "A subtask has failed or was called off.";
+        "task.failed.conflict": "Its branch and the target changed the same lines.";
+        "task.failed.spawn": "Its agent could not be started.";
+        "task.failed.provider_error": "The provider refused for good.";
         "task.blocked.stop_hook_blocked": "A stop hook holds it.";
         "task.blocked.subtask_overdue": "A subtask takes too long.";
         "task.orphaned.heartbeat_lost": "Its worker stopped beating.";

@@ -1,0 +1,352 @@
+//! A task as the board sees it: what it depends on, whether it can be claimed and by whom, which files it holds, and who moves it on.
+//!
+//! Invariant: all of it follows from the task's own records, so the store, the guards and every surface give the same answer.
+//! Deliberately absent: looking whether a dependency is there, which the services do and record.
+
+use callboard_lifecycle::task::TaskState;
+use callboard_lifecycle::words;
+use callboard_lifecycle::{Kind, Lifecycle, Words};
+
+use crate::entity::Entity;
+use crate::fact;
+use crate::facts::{Facts, Value};
+use crate::guard::RETRIES_MAX;
+use crate::id::EntityId;
+use crate::moment::Moment;
+
+/// The priority of a task that has none: 1 is the most urgent.
+pub const PRIORITY: i64 = 2;
+
+words! {
+    /// How much work a task is; it sets the time that an attempt may take.
+    pub enum Scope is "scope" {
+        /// An attempt may take 15 minutes.
+        Small = "small",
+        /// An attempt may take 30 minutes.
+        Medium = "medium",
+        /// An attempt may take an hour.
+        Large = "large",
+        /// An attempt may take two hours.
+        Xl = "xl",
+    }
+}
+
+impl Scope {
+    /// How long an attempt may take unless the task says otherwise, in minutes.
+    pub const fn minutes(self) -> u64 {
+        match self {
+            Self::Small => 15,
+            Self::Medium => 30,
+            Self::Large => 60,
+            Self::Xl => 120,
+        }
+    }
+}
+
+words! {
+    /// How another task must end before a task that depends on it can begin.
+    pub enum DependencyEnd is "end of a dependency" {
+        /// Verified and merged.
+        Closed = "closed",
+        /// Over in any way: closed, failed without a retry left, or cancelled.
+        Ended = "ended",
+    }
+}
+
+/// What a task depends on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Dependency {
+    /// Another task.
+    Task {
+        /// Which one.
+        id: EntityId,
+        /// How it must end.
+        until: DependencyEnd,
+    },
+    /// Something that a person says is there.
+    Person {
+        /// What.
+        what: String,
+    },
+    /// A moment.
+    Time {
+        /// When.
+        at: Moment,
+    },
+    /// A command that must succeed.
+    Command {
+        /// Read by a shell, in the repository of the task.
+        command: String,
+    },
+    /// A pull request that must be merged.
+    PullRequest {
+        /// A command that succeeds once it is, read by a shell.
+        command: String,
+    },
+}
+
+impl Dependency {
+    /// As it is recorded.
+    pub fn facts(&self) -> Facts {
+        let on = |word: &str| Facts::none().and(fact::ON, word);
+        match self {
+            Self::Task { id, until } => {
+                on("task").and(fact::ID, id.to_string()).and(fact::UNTIL_END, until.name())
+            }
+            Self::Person { what } => on("person").and(fact::WHAT, what.as_str()),
+            Self::Time { at } => on("time").and(fact::AT, *at),
+            Self::Command { command } => on("command").and(fact::COMMAND, command.as_str()),
+            Self::PullRequest { command } => on("pull_request").and(fact::COMMAND, command.as_str()),
+        }
+    }
+
+    /// Reads what was recorded; nothing if only a newer program knows it.
+    pub fn of(value: &Value) -> Option<Self> {
+        let Value::Map(facts) = value else { return None };
+        let command = || facts.read(fact::COMMAND).map(str::to_owned);
+        match facts.read(fact::ON)? {
+            "task" => {
+                let id = facts.read(fact::ID)?.parse().ok()?;
+                let until = facts.read(fact::UNTIL_END).and_then(|word| DependencyEnd::parse(word).ok())?;
+                Some(Self::Task { id, until })
+            }
+            "person" => Some(Self::Person { what: facts.read(fact::WHAT)?.to_owned() }),
+            "time" => Some(Self::Time { at: facts.read(fact::AT)? }),
+            "command" => Some(Self::Command { command: command()? }),
+            "pull_request" => Some(Self::PullRequest { command: command()? }),
+            _ => None,
+        }
+    }
+
+    /// In a few words.
+    pub fn told(&self) -> String {
+        match self {
+            Self::Task { id, until: DependencyEnd::Closed } => format!("task {id}"),
+            Self::Task { id, until: DependencyEnd::Ended } => format!("the end of task {id}"),
+            Self::Person { what } => format!("a person: {what}"),
+            Self::Time { at } => format!("the time {at}"),
+            Self::Command { command } => format!("success of the command {command}"),
+            Self::PullRequest { command } => format!("the pull request that {command} asks about"),
+        }
+    }
+}
+
+/// The dependencies in a fact.
+pub fn dependencies(facts: &Facts, name: crate::Fact<fact::Items>) -> Vec<Dependency> {
+    facts.read(name).unwrap_or_default().iter().filter_map(Dependency::of).collect()
+}
+
+/// How many dependencies are not there yet, also those that only a newer program knows.
+fn unmet(facts: &Facts) -> &[Value] {
+    facts.read(fact::UNMET).unwrap_or_default()
+}
+
+/// What is not there yet, in a few words.
+pub(crate) fn unmet_told(facts: &Facts) -> Option<String> {
+    let told =
+        |value: &Value| Dependency::of(value).map_or_else(|| "something unknown".to_owned(), |d| d.told());
+    let all: Vec<String> = unmet(facts).iter().map(told).collect();
+    (!all.is_empty()).then(|| all.join(", "))
+}
+
+/// A task that can be claimed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Offer<'a> {
+    /// Who it is for; anybody if it has no role.
+    pub role: Option<&'a str>,
+    /// The lowest number comes first.
+    pub priority: i64,
+    /// Not before this moment.
+    pub not_before: Option<Moment>,
+    /// What it is sorted by.
+    pub labels: Option<&'a Facts>,
+    /// The repository it works on.
+    pub repo: Option<&'a str>,
+}
+
+/// The offer of a task, if it is one that workers can claim now or after a moment.
+pub fn offer(entity: &Entity) -> Option<Offer<'_>> {
+    let facts = &entity.facts;
+    let is_offered = state(entity)? == TaskState::Open && unmet(facts).is_empty();
+    is_offered.then(|| Offer {
+        role: facts.read(fact::ROLE),
+        priority: facts.read(fact::PRIORITY).unwrap_or(PRIORITY),
+        not_before: facts.read(fact::NOT_BEFORE),
+        labels: facts.read(fact::LABELS),
+        repo: facts.read(fact::REPO),
+    })
+}
+
+/// The files that nobody else may work on while this task is under way: until it is merged or given up.
+pub fn held_files(entity: &Entity) -> Vec<&str> {
+    let is_under_way = state(entity).is_some_and(|state| match state {
+        TaskState::Claimed
+        | TaskState::InProgress
+        | TaskState::Done
+        | TaskState::Orphaned
+        | TaskState::PendingApproval => true,
+        TaskState::Planned
+        | TaskState::Open
+        | TaskState::Closed
+        | TaskState::Failed
+        | TaskState::Blocked
+        | TaskState::WaitingForSubtasks
+        | TaskState::Cancelled => false,
+    });
+    if is_under_way { files(&entity.facts) } else { Vec::new() }
+}
+
+/// The files that a task asks for.
+pub fn files(facts: &Facts) -> Vec<&str> {
+    let all = facts.read(fact::FILES).unwrap_or_default().iter();
+    all.filter_map(|value| if let Value::Text(text) = value { Some(text.as_str()) } else { None }).collect()
+}
+
+/// Do two paths claim a file in common? A directory claims everything below it.
+pub fn overlap(a: &str, b: &str) -> bool {
+    let (a, b) = (a.trim_end_matches('/'), b.trim_end_matches('/'));
+    let is_below = |low: &str, high: &str| low.strip_prefix(high).is_some_and(|rest| rest.starts_with('/'));
+    a == b || is_below(a, b) || is_below(b, a) || a == "." || b == "."
+}
+
+/// Who or what moves a task on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NextMove {
+    /// A person, who is asked for this.
+    Person(&'static str),
+    /// Whichever worker claims it.
+    AnyWorker,
+    /// Whoever holds its lease.
+    Holder(String),
+    /// What it waits for.
+    Dependency(String),
+    /// Its subtasks.
+    Subtasks(usize),
+    /// A moment, and then whoever comes next.
+    Time(Moment),
+    /// Something that happens by itself.
+    Service(&'static str),
+    /// Nobody: it is over.
+    Nobody,
+}
+
+/// Who or what moves a task on from a state, with these facts; nothing if nobody will.
+pub fn next_move(state: TaskState, facts: &Facts) -> Option<NextMove> {
+    Some(match state {
+        TaskState::Planned => NextMove::Person("approve or reject the plan"),
+        TaskState::Open => match (unmet_told(facts), facts.read(fact::NOT_BEFORE)) {
+            (Some(told), _) => NextMove::Dependency(told),
+            (None, Some(at)) => NextMove::Time(at),
+            (None, None) => NextMove::AnyWorker,
+        },
+        TaskState::Claimed | TaskState::InProgress => {
+            NextMove::Holder(facts.read(fact::LEASE_HOLDER)?.to_owned())
+        }
+        TaskState::Done => NextMove::Service("janitor"),
+        TaskState::Orphaned => NextMove::Service("recovery"),
+        TaskState::Blocked => {
+            let told = |value: &Value| match value {
+                Value::Text(text) => Some(text.clone()),
+                other => Dependency::of(other).map(|dependency| dependency.told()),
+            };
+            let by: Vec<String> =
+                facts.read(fact::BLOCKED_BY).unwrap_or_default().iter().filter_map(told).collect();
+            if by.is_empty() {
+                return None;
+            }
+            NextMove::Dependency(by.join(", "))
+        }
+        TaskState::WaitingForSubtasks => match subtasks(facts).len() {
+            0 => return None,
+            many => NextMove::Subtasks(many),
+        },
+        TaskState::Failed => {
+            let used = facts.read(fact::RETRIES).unwrap_or(0);
+            if used < facts.read(fact::RETRIES_MAX).unwrap_or(RETRIES_MAX)
+                && facts.read(fact::IS_FINAL) != Some(true)
+            {
+                NextMove::Service("retries")
+            } else {
+                NextMove::Person("decide whether it is tried once more")
+            }
+        }
+        TaskState::PendingApproval => NextMove::Person("approve or reject the result"),
+        TaskState::Closed | TaskState::Cancelled => NextMove::Nobody,
+    })
+}
+
+/// The subtasks that a task was split into.
+pub fn subtasks(facts: &Facts) -> Vec<EntityId> {
+    let id = |value: &Value| if let Value::Text(text) = value { text.parse().ok() } else { None };
+    facts.read(fact::SUBTASKS).unwrap_or_default().iter().filter_map(id).collect()
+}
+
+/// The state of a task; nothing if it is none, or has none yet.
+pub fn state(entity: &Entity) -> Option<TaskState> {
+    entity.state.lifecycle.and_then(of)
+}
+
+/// A state as one of a task.
+pub fn of(state: Lifecycle) -> Option<TaskState> {
+    (state.kind() == Kind::Task).then(|| TaskState::ALL[usize::from(state.position())])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::apply::State;
+    use uuid::Uuid;
+
+    fn task(state: TaskState, facts: Facts) -> Entity {
+        let id = EntityId::new(Kind::Task, Uuid::from_u128(1));
+        let mut entity = Entity::known_by(State { id, version: 1, lifecycle: Some(state.into()) });
+        entity.facts = facts;
+        entity
+    }
+
+    #[test]
+    fn a_dependency_reads_back_as_it_was_recorded() {
+        let id = EntityId::new(Kind::Task, Uuid::from_u128(7));
+        let all = [
+            Dependency::Task { id, until: DependencyEnd::Ended },
+            Dependency::Person { what: "the design".into() },
+            Dependency::Time { at: Moment::from_micros(1_800_000_000_000_000) },
+            Dependency::Command { command: "test -f x".into() },
+            Dependency::PullRequest { command: "gh pr view 3".into() },
+        ];
+        for one in all {
+            assert_eq!(Dependency::of(&Value::Map(one.facts())), Some(one));
+        }
+    }
+
+    #[test]
+    fn only_an_open_task_without_unmet_dependencies_is_offered() {
+        let waits = Facts::none().and(fact::UNMET, vec![Dependency::Person { what: "x".into() }.facts()]);
+        assert!(offer(&task(TaskState::Open, waits.clone())).is_none());
+        assert!(offer(&task(TaskState::Claimed, Facts::none())).is_none());
+        assert_eq!(offer(&task(TaskState::Open, Facts::none())).unwrap().priority, PRIORITY);
+        assert_eq!(next_move(TaskState::Open, &waits), Some(NextMove::Dependency("a person: x".to_owned())));
+    }
+
+    #[test]
+    fn a_directory_claims_what_is_below_it() {
+        assert!(overlap("src", "src/a.rs") && overlap("src/", "src") && overlap("src/a.rs", "src/a.rs"));
+        assert!(!overlap("src/a.rs", "src/b.rs") && !overlap("src", "srcx") && overlap(".", "a"));
+    }
+
+    #[test]
+    fn every_state_has_a_next_move_or_cannot_be_recorded() {
+        let held = Facts::none()
+            .and(fact::LEASE_HOLDER, "wrk")
+            .and(fact::BLOCKED_BY, vec!["the network"])
+            .and(fact::SUBTASKS, vec![EntityId::new(Kind::Task, Uuid::from_u128(2)).to_string()]);
+        for state in TaskState::ALL {
+            assert!(next_move(*state, &held).is_some(), "{state}");
+        }
+        for state in
+            [TaskState::Claimed, TaskState::InProgress, TaskState::Blocked, TaskState::WaitingForSubtasks]
+        {
+            assert_eq!(next_move(state, &Facts::none()), None, "{state}");
+        }
+    }
+}
