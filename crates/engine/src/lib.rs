@@ -13,6 +13,7 @@ mod redact;
 mod run;
 mod services;
 mod stop;
+pub mod tasks;
 mod world;
 
 pub use callboard_delivery as delivery;

@@ -23,6 +23,7 @@ mod printable;
 mod reason;
 mod refusal;
 mod severity;
+mod way;
 
 pub mod fact;
 pub mod health;
@@ -50,3 +51,4 @@ pub use printable::{escaped_json, is_steering, one_line};
 pub use reason::{Confidence, EvidenceRef, Flaw, StateReason};
 pub use refusal::{Refusal, RefusalCode};
 pub use severity::{Signal, claim_severity, severity};
+pub use way::{TurnGoal, turn_state, turn_way, worker_state, worker_way};

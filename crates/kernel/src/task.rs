@@ -275,6 +275,40 @@ pub fn next_move(state: TaskState, facts: &Facts) -> Option<NextMove> {
     })
 }
 
+/// How something stands that another task waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stands {
+    /// It is there.
+    Met,
+    /// It may come by itself.
+    Coming,
+    /// It will not come by itself: a person has to do something.
+    Dead,
+}
+
+/// How a task stands for another one that waits until it has ended so.
+pub fn stands(state: TaskState, until: DependencyEnd) -> Stands {
+    match (state, until) {
+        (TaskState::Closed, _) | (TaskState::Failed | TaskState::Cancelled, DependencyEnd::Ended) => {
+            Stands::Met
+        }
+        // A failed task that is tried again by itself goes on in the same breath, so this one waits for a person.
+        (TaskState::Failed | TaskState::Cancelled, DependencyEnd::Closed) => Stands::Dead,
+        (
+            TaskState::Planned
+            | TaskState::Open
+            | TaskState::Claimed
+            | TaskState::InProgress
+            | TaskState::Done
+            | TaskState::Blocked
+            | TaskState::WaitingForSubtasks
+            | TaskState::Orphaned
+            | TaskState::PendingApproval,
+            _,
+        ) => Stands::Coming,
+    }
+}
+
 /// The subtasks that a task was split into.
 pub fn subtasks(facts: &Facts) -> Vec<EntityId> {
     let id = |value: &Value| if let Value::Text(text) = value { text.parse().ok() } else { None };

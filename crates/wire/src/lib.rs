@@ -6,6 +6,7 @@
 mod run;
 mod services;
 mod shapes;
+mod task;
 mod trends;
 mod word;
 
@@ -16,5 +17,6 @@ pub use shapes::{
     EntityRefShape, ExitShape, GroupMemberShape, NormalizedStateShape, OneViewShape, PhaseShape,
     ProblemShape, ReasonShape, RecordShape, RefusalShape, SubjectShape, TimeoutShape, ViewShape,
 };
+pub use task::{TaskChange, TaskRequest};
 pub use trends::{BucketReport, ReasonCount, StateTime, TrendReport};
 pub use word::Word;

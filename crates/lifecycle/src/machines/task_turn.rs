@@ -94,6 +94,8 @@ machine! {
         "task_turn.failed.tool": "A tool broke it.";
         "task_turn.failed.compaction": "The context could not be summarised.";
         "task_turn.failed.verification": "The result was rejected.";
+        "task_turn.failed.given_back": "It ended without a result: the task was given back, blocked, split or called off.";
+        "task_turn.failed.lease_lost": "Its worker lost the task.";
         "task_turn.reaped.cleaned": "Process and worktree are cleaned up.";
     }
 }

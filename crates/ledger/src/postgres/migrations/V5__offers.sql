@@ -61,4 +61,7 @@ FROM entity
 WHERE kind = 'task' AND state = 'open'
   AND coalesce(jsonb_array_length(nullif(readable(facts) -> 'unmet', 'null')), 0) = 0;
 
+-- The leases that somebody holds; those of ended tasks stay in the table with their epochs.
+CREATE INDEX lease_held ON lease (name) WHERE holder <> '';
+
 UPDATE meta SET format = 5;

@@ -9,3 +9,6 @@ CREATE INDEX entity_offered_role ON entity (nullif(facts, '') ->> '$.role', coal
 CREATE INDEX entity_files ON entity (id)
     WHERE kind = 'task' AND state IN ('claimed', 'in_progress', 'done', 'orphaned', 'pending_approval')
         AND nullif(facts, '') ->> '$.files' IS NOT NULL;
+
+-- The leases that somebody holds; those of ended tasks stay in the table with their epochs.
+CREATE INDEX lease_held ON lease (name) WHERE holder <> '';

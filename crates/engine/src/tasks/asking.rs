@@ -1,0 +1,178 @@
+//! Whoever asks for something on the task board, and why it was not done.
+
+use callboard_kernel::task::{self, NextMove};
+use callboard_kernel::{
+    Actor, Command, Create, EntityId, EvidenceRef, Facts, LeaseTerms, Moment, Observe, Order, Refusal,
+    StateReason, Transition,
+};
+use callboard_ledger::{AppendError, Fault, Group, GroupError, Ledger, ReadError, Receipt, Request, Stored};
+use callboard_lifecycle::task::TaskState;
+use callboard_lifecycle::{ActorClass, Kind, Lifecycle, ReasonCode, Trigger};
+
+/// Who asks, of which store, and when.
+#[derive(Clone)]
+pub struct Asking<'a> {
+    /// Where it is recorded.
+    pub ledger: &'a Ledger,
+    /// Who asks.
+    pub actor: Actor,
+    /// When.
+    pub now: Moment,
+}
+
+/// Why something was not done on the task board.
+#[derive(Debug, thiserror::Error)]
+pub enum TaskError {
+    /// What was asked for cannot be.
+    #[error("{problem}")]
+    Unfit {
+        /// What is wrong.
+        problem: String,
+        /// What to do.
+        help: String,
+    },
+    /// There is no such task.
+    #[error("there is no {kind} {id}", kind = id.kind())]
+    NotFound {
+        /// What was looked for.
+        id: EntityId,
+    },
+    /// The kernel said no.
+    #[error(transparent)]
+    Refused(Box<Refusal>),
+    /// The store failed.
+    #[error("the store did not record it")]
+    Store(#[source] Fault),
+    /// The store could not be read.
+    #[error("the store could not be read")]
+    Read(#[from] ReadError),
+}
+
+impl From<GroupError> for TaskError {
+    fn from(error: GroupError) -> Self {
+        match error {
+            GroupError::Refused { refusal, .. } => Self::Refused(refusal),
+            GroupError::Fault(fault) => Self::Store(fault),
+        }
+    }
+}
+
+impl From<AppendError> for TaskError {
+    fn from(error: AppendError) -> Self {
+        match error {
+            AppendError::Refused(refusal) => Self::Refused(refusal),
+            AppendError::Fault(fault) => Self::Store(fault),
+        }
+    }
+}
+
+pub(super) fn unfit(problem: impl Into<String>, help: impl Into<String>) -> TaskError {
+    TaskError::Unfit { problem: problem.into(), help: help.into() }
+}
+
+impl<'a> Asking<'a> {
+    /// Somebody who asks.
+    pub const fn new(ledger: &'a Ledger, actor: Actor, now: Moment) -> Self {
+        Self { ledger, actor, now }
+    }
+
+    /// The system itself, acting beside whoever asks, under a name that says why.
+    pub(super) fn system(&self, name: &str) -> Self {
+        Self { actor: Actor::new(ActorClass::System, name), ..self.clone() }
+    }
+
+    /// The same under another actor.
+    #[must_use]
+    pub fn acting_as(&self, actor: Actor) -> Self {
+        Self { actor, ..self.clone() }
+    }
+
+    /// A task as it stands.
+    pub fn task(&self, id: EntityId) -> Result<Stored, TaskError> {
+        self.stored(id, Kind::Task)
+    }
+
+    pub(super) fn stored(&self, id: EntityId, kind: Kind) -> Result<Stored, TaskError> {
+        let stored = self.ledger.entity(id)?.filter(|_| id.kind() == kind);
+        stored.ok_or(TaskError::NotFound { id })
+    }
+
+    pub(super) fn request(&self, entity: EntityId, order: Order) -> Request {
+        Request {
+            command: Command::new(entity, order),
+            actor: self.actor.clone(),
+            now: self.now,
+            cause: None,
+        }
+    }
+
+    pub(super) fn create(&self, id: EntityId, at: impl Into<Lifecycle>, data: Facts) -> Request {
+        self.request(id, Order::Create(Create { at: at.into(), reasons: Vec::new(), data }))
+    }
+
+    pub(super) fn observe(&self, id: EntityId, data: Facts) -> Request {
+        self.request(id, Order::Observe(Observe { reasons: Vec::new(), data }))
+    }
+
+    pub(super) fn go(
+        &self,
+        id: EntityId,
+        to: impl Into<Lifecycle>,
+        why: StateReason,
+        data: Facts,
+    ) -> Request {
+        self.request(id, Order::Transition(Transition::to(to, why).with(data)))
+    }
+
+    /// Follows a trigger.
+    pub(super) fn follow(
+        &self,
+        id: EntityId,
+        on: impl Into<Trigger>,
+        why: StateReason,
+        data: Facts,
+    ) -> Request {
+        self.request(id, Order::Transition(Transition::on(on, why).with(data)))
+    }
+
+    pub(super) fn send(&self, group: Group) -> Result<Vec<Receipt>, TaskError> {
+        Ok(self.ledger.append_group(group)?)
+    }
+
+    pub(super) fn send_one(&self, request: Request) -> Result<Receipt, TaskError> {
+        Ok(self.ledger.append(request)?)
+    }
+}
+
+/// A command that is refused unless the lease with this epoch is in force.
+pub(super) fn carrying(mut request: Request, terms: LeaseTerms) -> Request {
+    request.command.lease = Some(terms);
+    request
+}
+
+pub(super) fn reason(code: ReasonCode, message: impl Into<String>) -> StateReason {
+    StateReason::new(code, message)
+}
+
+pub(super) fn shown(
+    code: ReasonCode,
+    message: impl Into<String>,
+    evidence: impl Into<String>,
+) -> StateReason {
+    StateReason::new(code, message).shown_by(EvidenceRef::tool_result(evidence))
+}
+
+/// Who or what moves a task on, in one sentence.
+pub(crate) fn next_move(state: TaskState, facts: &Facts) -> String {
+    match task::next_move(state, facts) {
+        Some(NextMove::Person(what)) => format!("a person: {what}"),
+        Some(NextMove::AnyWorker) => "any worker that claims it".to_owned(),
+        Some(NextMove::Holder(holder)) => format!("{holder}, which holds its lease"),
+        Some(NextMove::Dependency(what)) => what,
+        Some(NextMove::Subtasks(many)) => format!("its {many} subtasks"),
+        Some(NextMove::Time(at)) => format!("the time {at}, then any worker"),
+        Some(NextMove::Service(name)) => format!("the service {name}"),
+        Some(NextMove::Nobody) => "nobody: it is over".to_owned(),
+        None => "unknown".to_owned(),
+    }
+}

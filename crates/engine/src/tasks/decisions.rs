@@ -1,0 +1,336 @@
+//! What people and the janitor decide about a task: a plan is approved, a task is called off, tried again or unblocked, a result is verified,
+//! rejected, approved and closed.
+//!
+//! Invariant: a command names the version it was decided on, so of two that decide at once one is refused. Deliberately absent: merging; a task is
+//! closed with the commit that the crew made.
+
+use callboard_kernel::task;
+use callboard_kernel::{
+    Actor, EntityId, EvidenceRef, Facts, LeaseTerms, Moment, StateReason, TurnGoal, Value, fact,
+};
+use callboard_ledger::{Group, Request, Stored};
+use callboard_lifecycle::task::TaskState;
+use callboard_lifecycle::task_turn::TaskTurnEvent;
+use callboard_lifecycle::worker::WorkerState;
+use callboard_lifecycle::{ActorClass, ReasonCode, Words};
+use callboard_wire::TaskChange;
+
+use super::asking::{Asking, TaskError, carrying, reason, shown, unfit};
+use super::holding::id_in;
+use super::new_task::{bounded, scope, span, word};
+use super::reporting::{Failure, given_back_reason, needs_person};
+
+/// What became of approving.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decided {
+    /// These tasks of a plan can be claimed.
+    Opened(Vec<EntityId>),
+    /// The result waits to be merged, and is closed then.
+    Merge,
+}
+
+/// A result that is not taken.
+#[derive(Clone, Debug)]
+pub struct Rejection {
+    /// Why.
+    pub failure: Failure,
+    /// Each check, and what it found.
+    pub verdicts: Vec<Facts>,
+}
+
+impl Asking<'_> {
+    /// A person approves a plan, or one task of it.
+    pub fn approve_plan(&self, tasks: &[EntityId]) -> Result<(), TaskError> {
+        let why = || self.person(const { ReasonCode::of("task.open.plan_approved") }, "approved");
+        let open = |id: &EntityId| self.go(*id, TaskState::Open, why(), Facts::none());
+        self.send_all(tasks.iter().map(open))
+    }
+
+    /// A person rejects a plan, or one task of it.
+    pub fn reject_plan(&self, tasks: &[EntityId], because: &str) -> Result<(), TaskError> {
+        let why = || self.person(const { ReasonCode::of("task.cancelled.plan_rejected") }, because);
+        let cancel = |id: &EntityId| self.go(*id, TaskState::Cancelled, why(), Facts::none());
+        self.send_all(tasks.iter().map(cancel))
+    }
+
+    /// The tasks that belong to the same plan as a task, and that nobody has decided about.
+    pub fn planned_with(&self, id: EntityId) -> Result<Vec<EntityId>, TaskError> {
+        let stored = self.task(id)?;
+        let Some(plan) = stored.entity.facts.read(fact::PLAN) else { return Ok(vec![id]) };
+        let mut all = Vec::new();
+        let mut beyond = None;
+        loop {
+            let slice = callboard_ledger::Slice {
+                kind: Some(callboard_lifecycle::Kind::Task),
+                live: true,
+                order: callboard_ledger::Sequence::Oldest,
+                beyond,
+                limit: 500,
+                ..callboard_ledger::Slice::default()
+            };
+            let piece = self.ledger.slice(slice)?;
+            let Some(last) = piece.last() else { return Ok(all) };
+            beyond = Some(last.entity.state.id);
+            let is_same = |stored: &&Stored| {
+                stored.entity.facts.read(fact::PLAN) == Some(plan)
+                    && task::state(&stored.entity) == Some(TaskState::Planned)
+            };
+            all.extend(piece.iter().filter(is_same).map(|stored| stored.entity.state.id));
+        }
+    }
+
+    /// A task is called off, with everything that belongs to it. Its worker finds out with its next heartbeat.
+    pub fn cancel(&self, id: EntityId, because: &str) -> Result<(), TaskError> {
+        let stored = self.task(id)?;
+        let code = match self.actor.class {
+            ActorClass::Operator => const { ReasonCode::of("task.cancelled.operator") },
+            ActorClass::System
+            | ActorClass::Supervisor
+            | ActorClass::Worker
+            | ActorClass::Agent
+            | ActorClass::ApprovalDesk => const { ReasonCode::of("task.cancelled.parent") },
+        };
+        let cancelled = self.go(id, TaskState::Cancelled, self.person(code, because), Facts::none());
+        let mut group = Group::new(self.ending_lease(cancelled, &stored));
+        for step in self.drop_turn(&stored, because)? {
+            group = group.and(step);
+        }
+        self.send(group)?;
+        for child in task::subtasks(&stored.entity.facts) {
+            let is_live = self.task(child)?.entity.ended_at.is_none();
+            if is_live {
+                self.system("subtasks").cancel(child, "the task it belongs to was called off")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A person takes a task from its worker, for another one.
+    pub fn reassign(&self, id: EntityId, because: &str) -> Result<(), TaskError> {
+        let stored = self.task(id)?;
+        let why = self.person(const { ReasonCode::of("task.open.reassigned") }, because);
+        let open = self.go(id, TaskState::Open, why, Facts::none().and(fact::RUN, None::<&str>));
+        let mut group = Group::new(self.ending_lease(open, &stored));
+        for step in self.drop_turn(&stored, because)? {
+            group = group.and(step);
+        }
+        self.send(group)?;
+        Ok(())
+    }
+
+    /// A person lets a task be tried once more, at once.
+    pub fn retry(&self, id: EntityId, because: &str) -> Result<(), TaskError> {
+        let why = reason(const { ReasonCode::of("task.open.retry") }, because);
+        let data = Facts::none().and(fact::NOT_BEFORE, None::<Moment>).and(fact::IS_FINAL, false);
+        let stored = self.task(id)?;
+        let mut request = self.go(id, TaskState::Open, why, data);
+        request.command.if_version = Some(stored.entity.state.version);
+        self.send_one(request)?;
+        Ok(())
+    }
+
+    /// What a task waited for is there, as a person says.
+    pub fn unblock(&self, id: EntityId, because: &str) -> Result<(), TaskError> {
+        let stored = self.task(id)?;
+        let none = || Facts::none().and(fact::BLOCKED_BY, Vec::<Value>::new());
+        let request = if task::state(&stored.entity) == Some(TaskState::Open) {
+            // It waits for a dependency without being blocked: the person vouches for all of them.
+            self.observe(id, Facts::none().and(fact::UNMET, Vec::<Value>::new()))
+        } else {
+            let why = reason(const { ReasonCode::of("task.open.unblocked") }, because);
+            self.go(id, TaskState::Open, why, none().and(fact::UNMET, Vec::<Value>::new()))
+        };
+        self.send_one(request)?;
+        Ok(())
+    }
+
+    /// Changes what is asked for, as long as nobody works on it.
+    pub fn edit(&self, id: EntityId, change: &TaskChange) -> Result<(), TaskError> {
+        let stored = self.task(id)?;
+        let is_free = task::held_files(&stored.entity).is_empty()
+            && stored.entity.facts.known(fact::LEASE_HOLDER).is_none();
+        if !is_free || stored.entity.ended_at.is_some() {
+            return Err(unfit(
+                format!("{id} is being worked on, or has ended"),
+                "change a task that is planned, open or blocked",
+            ));
+        }
+        let mut data = Facts::none();
+        if let Some(title) = &change.title {
+            data.record(fact::TITLE, callboard_kernel::one_line(title));
+        }
+        if let Some(prompt) = &change.prompt {
+            data.record(fact::PROMPT, prompt.as_str());
+        }
+        if let Some(role) = &change.role {
+            data.record(fact::ROLE, word("role", role)?);
+        }
+        if let Some(priority) = change.priority {
+            data.record(fact::PRIORITY, bounded("priority", priority, 0, 1000)?);
+        }
+        if let Some(text) = &change.scope {
+            data.record(fact::SCOPE, scope(text)?.name());
+        }
+        if let Some(retries) = change.max_retries {
+            data.record(fact::RETRIES_MAX, bounded("max_retries", retries, 0, 100)?);
+        }
+        if let Some(seconds) = change.timeout_s {
+            data.record(fact::TIMEOUT_S, span(seconds)?);
+        }
+        if data.is_empty() {
+            return Err(unfit("nothing is to be changed", "name what is to be changed, as in --priority 1"));
+        }
+        let mut request = self.observe(id, data);
+        request.command.if_version = Some(stored.entity.state.version);
+        self.send_one(request)?;
+        Ok(())
+    }
+
+    /// Everything that was promised is there: the turn is done, and the task waits to be merged.
+    pub fn verified(&self, stored: &Stored, verdicts: Vec<Facts>) -> Result<(), TaskError> {
+        let id = stored.entity.state.id;
+        let data = Facts::none().and(fact::VERDICTS, verdicts);
+        let mut group = Group::new(self.observe(id, data.clone()));
+        if let Some(turn) = id_in(stored, fact::TASK_TURN) {
+            let code = const { ReasonCode::of("task_turn.completing.verified") };
+            let turn_stored = self.ledger.entity(turn)?;
+            let is_verifying = turn_stored.is_some_and(|turn| {
+                callboard_kernel::turn_state(&turn.entity)
+                    == Some(callboard_lifecycle::task_turn::TaskTurnState::Verifying)
+            });
+            if is_verifying {
+                let why = shown(code, "every check was passed", "the janitor");
+                group = group.and(self.follow(turn, TaskTurnEvent::TaskCompleted, why, data));
+            }
+        }
+        self.send(group)?;
+        Ok(())
+    }
+
+    /// A result is not taken: the task failed, and is tried again if a retry is left.
+    pub fn reject(&self, stored: &Stored, rejection: &Rejection) -> Result<(), TaskError> {
+        let id = stored.entity.state.id;
+        let mut failed = self.failed(id, &rejection.failure);
+        if let callboard_kernel::Order::Transition(order) = &mut failed.command.order {
+            order.data.record(fact::VERDICTS, rejection.verdicts.clone());
+        }
+        failed.command.if_version = Some(stored.entity.state.version);
+        let mut group = Group::new(failed);
+        if let Some(turn) = id_in(stored, fact::TASK_TURN) {
+            for step in self.lead_turn(turn, TurnGoal::Failed, &rejection.failure.message, Facts::none())? {
+                group = group.and(step);
+            }
+        }
+        if let Some(retry) = self.retried(stored, &rejection.failure) {
+            group = group.and(retry);
+        }
+        self.send(group)?;
+        Ok(())
+    }
+
+    /// A verified result waits for a person.
+    pub fn ask_approval(&self, stored: &Stored, because: &str) -> Result<(), TaskError> {
+        let why = reason(const { ReasonCode::of("task.pending_approval.policy") }, because);
+        let desk = self.acting_as(Actor::new(ActorClass::ApprovalDesk, "desk"));
+        let id = stored.entity.state.id;
+        let mut held = desk.go(id, TaskState::PendingApproval, why, Facts::none());
+        held.command.if_version = Some(stored.entity.state.version);
+        self.send_one(held)?;
+        Ok(())
+    }
+
+    /// A verified result is merged, or delivered as a branch: the task is closed.
+    pub fn close(&self, stored: &Stored, delivered: &Facts, told: &str) -> Result<(), TaskError> {
+        let id = stored.entity.state.id;
+        let is_held = task::state(&stored.entity) == Some(TaskState::PendingApproval);
+        let why = if is_held {
+            self.person(const { ReasonCode::of("task.closed.approved") }, told)
+        } else {
+            shown(const { ReasonCode::of("task.closed.verified") }, told, told)
+        };
+        let mut closed = self.go(id, TaskState::Closed, why, delivered.clone());
+        closed.command.if_version = Some(stored.entity.state.version);
+        let mut group = Group::new(closed);
+        if let Some(turn) = id_in(stored, fact::TASK_TURN) {
+            for step in self.lead_turn(turn, TurnGoal::Reaped, told, delivered.clone())? {
+                group = group.and(step);
+            }
+        }
+        self.send(group)?;
+        Ok(())
+    }
+
+    /// A person does not take a result that waits for approval: it failed, or is to be done again.
+    pub fn turn_down(&self, id: EntityId, because: &str, again: bool) -> Result<(), TaskError> {
+        let (to, code) = if again {
+            (TaskState::Open, const { ReasonCode::of("task.open.sent_back") })
+        } else {
+            (TaskState::Failed, const { ReasonCode::of("task.failed.rejected") })
+        };
+        let data = Facts::none().and(fact::LAST_ERROR, because).and(fact::IS_FINAL, !again);
+        let stored = self.task(id)?;
+        let mut request = self.go(id, to, self.person(code, because), data);
+        request.command.if_version = Some(stored.entity.state.version);
+        self.send_one(request)?;
+        Ok(())
+    }
+
+    /// Does a task need a person?
+    pub fn needs_person(&self, id: EntityId) -> Result<bool, TaskError> {
+        Ok(needs_person(&self.task(id)?))
+    }
+
+    /// The process and the worktree of a turn are cleaned up.
+    pub fn reap_turn(&self, turn: EntityId, seen: &str, data: Facts) -> Result<(), TaskError> {
+        let steps = self.lead_turn(turn, TurnGoal::Reaped, seen, data)?;
+        self.send_all(steps.into_iter())
+    }
+
+    /// The commands that end the turn of a task which is taken from its worker.
+    fn drop_turn(&self, stored: &Stored, because: &str) -> Result<Vec<Request>, TaskError> {
+        let mut steps = Vec::new();
+        if stored.entity.facts.known(fact::LEASE_HOLDER).is_none() {
+            return Ok(steps);
+        }
+        if let Some(turn) = id_in(stored, fact::TASK_TURN) {
+            let system = self.system("board");
+            steps = system.lead_turn(turn, TurnGoal::Failed, because, Facts::none())?;
+            if let Some(last) = steps.last_mut()
+                && let callboard_kernel::Order::Transition(order) = &mut last.command.order
+            {
+                order.reasons = vec![given_back_reason(because)];
+            }
+        }
+        if let Some(worker) = id_in(stored, fact::LEASE_HOLDER) {
+            let idle = self.system("board").lead_worker(worker, WorkerState::Idle, because)?;
+            steps.extend(idle);
+        }
+        Ok(steps)
+    }
+
+    fn ending_lease(&self, mut request: Request, stored: &Stored) -> Request {
+        request.command.if_version = Some(stored.entity.state.version);
+        match stored.entity.facts.known(fact::LEASE_HOLDER) {
+            None => request,
+            Some(_) => carrying(request, LeaseTerms::default().and_end()),
+        }
+    }
+
+    /// Why, in the words of the person who decides.
+    fn person(&self, code: ReasonCode, because: &str) -> StateReason {
+        let vouched = format!("{} decided: {because}", self.actor.id);
+        reason(code, because).shown_by(EvidenceRef::human_assertion(vouched))
+    }
+
+    pub(super) fn send_all(&self, requests: impl Iterator<Item = Request>) -> Result<(), TaskError> {
+        let mut requests = requests.peekable();
+        while requests.peek().is_some() {
+            let piece: Vec<Request> = requests.by_ref().take(callboard_ledger::GROUP_MAX).collect();
+            let mut piece = piece.into_iter();
+            if let Some(first) = piece.next() {
+                self.send(piece.fold(Group::new(first), Group::and))?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,388 @@
+//! Holding a task: a worker joins, claims a task, keeps its lease, begins, and leaves.
+//!
+//! Invariant: a claim moves the task, its turn and its worker in one group, and grants the lease to the worker. What is done for a task
+//! carries the epoch of that lease, so a worker that lost it is refused. Renewing is no record. Deliberately absent: why a worker
+//! stops; `reporting` says how a task ends.
+
+use std::time::Duration;
+
+use callboard_kernel::{
+    Actor, EntityId, Facts, LeaseTerms, Moment, StateReason, TurnGoal, fact, turn_state, turn_way,
+    worker_state, worker_way,
+};
+use callboard_ledger::{Claim, ClaimQuery, Group, Lease, LeaseError, Receipt, Request, Stored};
+use callboard_lifecycle::task::TaskState;
+use callboard_lifecycle::task_turn::{TaskTurnEvent, TaskTurnState};
+use callboard_lifecycle::worker::{AbortReason, WorkerState, WorkerTrigger};
+use callboard_lifecycle::{ActorClass, Kind, ReasonCode};
+use callboard_supervisor::Identity;
+
+use super::asking::{Asking, TaskError, carrying, reason, shown, unfit};
+use crate::ids::new_id;
+use crate::run::whereabouts;
+
+/// How long a claim lasts unless it is renewed.
+pub const LEASE: Duration = Duration::from_secs(30);
+
+/// A task that is held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hold {
+    /// The task.
+    pub task: EntityId,
+    /// Who holds it.
+    pub worker: EntityId,
+    /// The turn in which it is handled.
+    pub turn: EntityId,
+    /// Which lease of the task it is.
+    pub epoch: u64,
+}
+
+/// A worker that joins.
+#[derive(Clone, Debug, Default)]
+pub struct NewWorker {
+    /// What people call it.
+    pub title: String,
+    /// Which tasks it takes.
+    pub role: Option<String>,
+    /// The agent profile it uses.
+    pub profile: Option<String>,
+    /// The process that it is, if this program can see one.
+    pub process: Option<Identity>,
+    /// Who works with it, if it is not a process of this program.
+    pub by: Option<String>,
+}
+
+impl NewWorker {
+    fn facts(&self) -> Facts {
+        let mut facts =
+            self.process.as_ref().map_or_else(Facts::none, whereabouts).and(fact::TITLE, self.title.as_str());
+        let texts = [(fact::ROLE, &self.role), (fact::PROFILE, &self.profile), (fact::BY, &self.by)];
+        for (name, text) in texts {
+            if let Some(text) = text {
+                facts.record(name, text.as_str());
+            }
+        }
+        facts
+    }
+}
+
+/// A worker as it acts.
+pub(super) fn worker_actor(worker: EntityId) -> Actor {
+    Actor::new(ActorClass::Worker, worker.to_string())
+}
+
+impl Hold {
+    /// The lease as the store knows it.
+    fn lease(&self) -> Lease {
+        Lease {
+            name: self.task.to_string(),
+            holder: self.worker.to_string(),
+            epoch: self.epoch,
+            until: Moment::default(),
+        }
+    }
+}
+
+impl Asking<'_> {
+    /// Lets a worker join the board.
+    pub fn join(&self, worker: &NewWorker) -> Result<EntityId, TaskError> {
+        let id = new_id(Kind::Worker, self.now);
+        self.send_one(self.acting_as(worker_actor(id)).create(id, WorkerState::Starting, worker.facts()))?;
+        Ok(id)
+    }
+
+    /// Claims the next task that fits, for a worker that has joined.
+    pub fn claim_next(
+        &self,
+        worker: EntityId,
+        query: ClaimQuery,
+        length: Duration,
+    ) -> Result<Option<Hold>, TaskError> {
+        let (group, turn) = self.claim_group(worker, Claim::TASK, length)?;
+        let Some(receipts) = self.ledger.claim_next(Claim { query, group })? else { return Ok(None) };
+        self.hold_of(&receipts, worker, turn).map(Some)
+    }
+
+    /// Claims one task, for a worker that has joined.
+    pub fn claim(&self, worker: EntityId, task: EntityId, length: Duration) -> Result<Hold, TaskError> {
+        self.task(task)?;
+        let (group, turn) = self.claim_group(worker, task, length)?;
+        let receipts = self.send(group)?;
+        self.hold_of(&receipts, worker, turn)
+    }
+
+    fn claim_group(
+        &self,
+        worker: EntityId,
+        task: EntityId,
+        length: Duration,
+    ) -> Result<(Group, EntityId), TaskError> {
+        let asking = self.acting_as(worker_actor(worker));
+        let turn = new_id(Kind::TaskTurn, self.now);
+        let stored = self.stored(worker, Kind::Worker)?;
+        let why = reason(const { ReasonCode::of("task.claimed.ok") }, "a worker claimed it");
+        let data = Facts::none()
+            .and(fact::WORKER, worker.to_string())
+            .and(fact::TASK_TURN, turn.to_string())
+            .and(fact::RUN, None::<&str>)
+            .and(fact::PROGRESS, None::<&str>)
+            .and(fact::NOT_BEFORE, None::<Moment>);
+        let claimed = asking.go(task, TaskState::Claimed, why, data);
+        let claimed = carrying(claimed, LeaseTerms::grant(worker.to_string(), length));
+        let of_turn = Facts::none()
+            .and(fact::PARENT, task.to_string())
+            .and(fact::TASK, task.to_string())
+            .and(fact::WORKER, worker.to_string());
+        let claiming =
+            reason(const { ReasonCode::of("task_turn.claiming.claimed") }, "a worker claimed the task");
+        let of_worker =
+            Facts::none().and(fact::TASK, task.to_string()).and(fact::TASK_TURN, turn.to_string());
+        let told = match worker_state(&stored.entity) {
+            Some(WorkerState::Idle) => {
+                let why = reason(const { ReasonCode::of("worker.working.assigned") }, "it claimed a task");
+                asking.follow(worker, WorkerTrigger::TaskAssigned, why, of_worker)
+            }
+            Some(WorkerState::Starting | WorkerState::Working | WorkerState::Dead) | None => {
+                asking.observe(worker, of_worker)
+            }
+        };
+        let group = Group::new(claimed)
+            .and(asking.create(turn, TaskTurnState::Idle, of_turn))
+            .and(asking.follow(turn, TaskTurnEvent::TaskClaimed, claiming, Facts::none()))
+            .and(told);
+        Ok((group, turn))
+    }
+
+    fn hold_of(&self, receipts: &[Receipt], worker: EntityId, turn: EntityId) -> Result<Hold, TaskError> {
+        let record =
+            &receipts.first().ok_or_else(|| unfit("the claim recorded nothing", "claim again"))?.record;
+        let unreadable = |error| TaskError::Read(callboard_ledger::ReadError::from(error));
+        let (event, task) = (record.event().map_err(unreadable)?, record.id().map_err(unreadable)?);
+        let epoch = event.data.read(fact::LEASE_EPOCH).unwrap_or_default();
+        Ok(Hold { task, worker, turn, epoch: u64::try_from(epoch).unwrap_or_default() })
+    }
+
+    /// The hold on a task as it is recorded, if somebody holds it.
+    pub fn held(&self, task: EntityId) -> Result<Option<Hold>, TaskError> {
+        let stored = self.task(task)?;
+        let facts = &stored.entity.facts;
+        let id = |name| facts.read(name).and_then(|text: &str| text.parse::<EntityId>().ok());
+        let epoch = facts.read(fact::LEASE_EPOCH).and_then(|epoch| u64::try_from(epoch).ok());
+        let (Some(worker), Some(turn), Some(epoch)) = (id(fact::LEASE_HOLDER), id(fact::TASK_TURN), epoch)
+        else {
+            return Ok(None);
+        };
+        Ok(Some(Hold { task, worker, turn, epoch }))
+    }
+
+    /// Says that the worker is there: its lease goes on. No record is made.
+    pub fn heartbeat(&self, hold: &Hold, length: Duration) -> Result<Moment, TaskError> {
+        match self.ledger.renew_lease(&hold.lease(), length) {
+            Ok(lease) => Ok(lease.until),
+            Err(LeaseError::Store(error)) => Err(error.into()),
+            Err(lost) => Err(unfit(lost.to_string(), "stop; claim it again if it is still to be done")),
+        }
+    }
+
+    /// What the worker says of how far it is.
+    pub fn progress(&self, hold: &Hold, said: &str) -> Result<(), TaskError> {
+        let data = Facts::none().and(fact::PROGRESS, said);
+        self.send_one(carrying(self.observe(hold.task, data), LeaseTerms::carrying(hold.epoch)))?;
+        Ok(())
+    }
+
+    /// The worktree is ready and the process is launched: from here on the agent acts for the task in this run.
+    pub fn launched(&self, hold: &Hold, run: Option<EntityId>, place: Facts) -> Result<(), TaskError> {
+        let why = match run {
+            Some(run) => shown(
+                const { ReasonCode::of("task_turn.spawning.launched") },
+                "its run was started",
+                run.to_string(),
+            ),
+            None => {
+                reason(const { ReasonCode::of("task_turn.spawning.launched") }, "the worker itself does it")
+            }
+        };
+        let mut data = place;
+        if let Some(run) = run {
+            data.record(fact::RUN, run.to_string());
+        }
+        let task = carrying(self.observe(hold.task, data.clone()), LeaseTerms::carrying(hold.epoch));
+        let turn = self.follow(hold.turn, TaskTurnEvent::AgentSpawned, why, data);
+        self.send(Group::new(task).and(turn))?;
+        Ok(())
+    }
+
+    /// The process is seen alive and was heard of: the work has begun.
+    pub fn begin(&self, hold: &Hold, heard: &str) -> Result<(), TaskError> {
+        let why = shown(const { ReasonCode::of("task.in_progress.started") }, "its worker began", heard);
+        let task = self.go(hold.task, TaskState::InProgress, why, Facts::none());
+        let mut group = Group::new(carrying(task, LeaseTerms::carrying(hold.epoch)));
+        for step in self.lead_turn(hold.turn, TurnGoal::Running, heard, Facts::none())? {
+            group = group.and(step);
+        }
+        for step in self.lead_worker(hold.worker, WorkerState::Working, heard)? {
+            group = group.and(step);
+        }
+        self.send(group)?;
+        Ok(())
+    }
+
+    /// Leads the turn of a task to where its agent is.
+    pub fn turn_to(&self, hold: &Hold, goal: TurnGoal, seen: &str) -> Result<(), TaskError> {
+        let steps = self.lead_turn(hold.turn, goal, seen, Facts::none())?;
+        let mut steps = steps.into_iter();
+        if let Some(first) = steps.next() {
+            self.send(steps.fold(Group::new(first), Group::and))?;
+        }
+        Ok(())
+    }
+
+    /// Records something of a turn.
+    pub fn note_turn(&self, turn: EntityId, data: Facts) -> Result<(), TaskError> {
+        self.send_one(self.observe(turn, data))?;
+        Ok(())
+    }
+
+    /// The commands that lead a turn to a goal; none if it is there or cannot get there.
+    pub(super) fn lead_turn(
+        &self,
+        turn: EntityId,
+        goal: TurnGoal,
+        seen: &str,
+        data: Facts,
+    ) -> Result<Vec<Request>, TaskError> {
+        let stored = self.stored(turn, Kind::TaskTurn)?;
+        let way = turn_state(&stored.entity).and_then(|state| turn_way(state, goal)).unwrap_or_default();
+        let mut at = turn_state(&stored.entity);
+        let mut steps = Vec::with_capacity(way.len());
+        let last = way.len().saturating_sub(1);
+        for (nth, event) in way.into_iter().enumerate() {
+            let to = at.and_then(|at| at.after(event));
+            let data = if nth == last { data.clone() } else { Facts::none() };
+            let asking = match event {
+                // Cleaning up is the business of whoever started the process.
+                TaskTurnEvent::AgentReaped => {
+                    self.acting_as(Actor::new(ActorClass::Supervisor, self.actor.id.clone()))
+                }
+                _ => self.clone(),
+            };
+            steps.push(asking.follow(turn, event, turn_reason(at, event, seen), data));
+            at = to;
+        }
+        Ok(steps)
+    }
+
+    /// The commands that lead a worker to a state; none if it is there or cannot get there.
+    pub(super) fn lead_worker(
+        &self,
+        worker: EntityId,
+        to: WorkerState,
+        seen: &str,
+    ) -> Result<Vec<Request>, TaskError> {
+        let stored = self.stored(worker, Kind::Worker)?;
+        let way = worker_state(&stored.entity).and_then(|state| worker_way(state, to)).unwrap_or_default();
+        let asking = self.acting_as(worker_actor(worker));
+        let step = |trigger| {
+            let (code, told) = match trigger {
+                WorkerTrigger::Ready => (const { ReasonCode::of("worker.working.ready") }, "it was heard of"),
+                WorkerTrigger::TaskAssigned => {
+                    (const { ReasonCode::of("worker.working.assigned") }, "it has a task")
+                }
+                _ => (const { ReasonCode::of("worker.idle.finished") }, "it finished its task"),
+            };
+            let data = match trigger {
+                WorkerTrigger::TaskFinished => {
+                    Facts::none().and(fact::TASK, None::<&str>).and(fact::TASK_TURN, None::<&str>)
+                }
+                _ => Facts::none(),
+            };
+            asking.follow(worker, trigger, shown(code, told, seen), data)
+        };
+        Ok(way.into_iter().map(step).collect())
+    }
+
+    /// A worker is gone.
+    pub fn bury(&self, worker: EntityId, end: WorkerEnd<'_>) -> Result<(), TaskError> {
+        let stored = self.stored(worker, Kind::Worker)?;
+        let (trigger, why, abort) = end.parts();
+        let data = Facts::none()
+            .and(fact::ABORT_REASON, abort.map(|abort| callboard_lifecycle::Words::name(abort)))
+            .and(fact::TASK, None::<&str>);
+        if worker_state(&stored.entity) == Some(WorkerState::Dead) {
+            return Ok(());
+        }
+        let asking = self.acting_as(Actor::new(ActorClass::Supervisor, worker.to_string()));
+        asking.send_one(asking.follow(worker, trigger, why, data))?;
+        Ok(())
+    }
+}
+
+/// Why a worker is gone.
+#[derive(Clone, Copy, Debug)]
+pub enum WorkerEnd<'a> {
+    /// It had nothing to do any more, or its place was needed.
+    Recycled(&'a str),
+    /// It could not begin.
+    SpawnFailed(&'a str),
+    /// Its process ended or is gone.
+    Gone(AbortReason, &'a str),
+}
+
+impl WorkerEnd<'_> {
+    fn parts(self) -> (WorkerTrigger, StateReason, Option<AbortReason>) {
+        match self {
+            Self::Recycled(seen) => {
+                let code = const { ReasonCode::of("worker.dead.recycled") };
+                (WorkerTrigger::Recycled, shown(code, "it had nothing to do", seen), None)
+            }
+            Self::SpawnFailed(seen) => {
+                let code = const { ReasonCode::of("worker.dead.spawn_failed") };
+                (WorkerTrigger::SpawnFailed, shown(code, "it could not begin", seen), None)
+            }
+            Self::Gone(abort, seen) => {
+                let code = callboard_lifecycle::reason(abort.code())
+                    .unwrap_or(const { ReasonCode::of("worker.dead.unknown") });
+                (WorkerTrigger::ProcessGone, shown(code, "its process is gone", seen), Some(abort))
+            }
+        }
+    }
+}
+
+fn turn_reason(from: Option<TaskTurnState>, event: TaskTurnEvent, seen: &str) -> StateReason {
+    use TaskTurnEvent as Event;
+    use TaskTurnState as State;
+    let code = match (event, from) {
+        (Event::TaskClaimed, _) => const { ReasonCode::of("task_turn.claiming.claimed") },
+        (Event::AgentSpawned, Some(State::Spawning)) => const { ReasonCode::of("task_turn.running.ready") },
+        (Event::AgentSpawned, _) => const { ReasonCode::of("task_turn.spawning.launched") },
+        (Event::ToolStarted, _) => const { ReasonCode::of("task_turn.tool_use.started") },
+        (Event::ToolCompleted, _) => const { ReasonCode::of("task_turn.running.tool_returned") },
+        (Event::CompactNeeded, Some(State::Verifying)) => {
+            const { ReasonCode::of("task_turn.running.context_grew") }
+        }
+        (Event::CompactNeeded, _) => const { ReasonCode::of("task_turn.compacting.context_limit") },
+        (Event::VerifyRequested, Some(State::Compacting)) => {
+            const { ReasonCode::of("task_turn.running.compacted") }
+        }
+        (Event::VerifyRequested, _) => const { ReasonCode::of("task_turn.verifying.requested") },
+        (Event::TaskCompleted, _) => const { ReasonCode::of("task_turn.completing.verified") },
+        (Event::TaskFailed, Some(State::Claiming)) => const { ReasonCode::of("task_turn.failed.setup") },
+        (Event::TaskFailed, Some(State::Spawning)) => const { ReasonCode::of("task_turn.failed.spawn") },
+        (Event::TaskFailed, Some(State::ToolUse)) => const { ReasonCode::of("task_turn.failed.tool") },
+        (Event::TaskFailed, Some(State::Compacting)) => {
+            const { ReasonCode::of("task_turn.failed.compaction") }
+        }
+        (Event::TaskFailed, Some(State::Verifying)) => {
+            const { ReasonCode::of("task_turn.failed.verification") }
+        }
+        (Event::TaskFailed, _) => const { ReasonCode::of("task_turn.failed.runtime") },
+        (Event::AgentReaped, _) => const { ReasonCode::of("task_turn.reaped.cleaned") },
+    };
+    shown(code, "as it was seen", seen)
+}
+
+/// The facts of a task that its agent and its worker are told.
+pub(super) fn id_in(stored: &Stored, name: callboard_kernel::Fact<fact::Text>) -> Option<EntityId> {
+    stored.entity.facts.read(name).and_then(|text| text.parse().ok())
+}

@@ -1,0 +1,27 @@
+//! The task board: tasks that are added, claimed once, worked on under a lease, verified and merged.
+//!
+//! Invariant: every act is one group of commands, so a task, its worker and its turn never disagree; whoever acts for a task carries the
+//! epoch of its lease. Nothing here decides: a refusal of the kernel is the answer. Deliberately absent: processes and git,
+//! which `callboard-crew` has.
+
+mod asking;
+mod decisions;
+mod filing;
+mod holding;
+mod new_task;
+mod reporting;
+mod retry;
+mod service;
+mod signal;
+mod story;
+
+pub use asking::{Asking, TaskError};
+pub use decisions::{Decided, Rejection};
+pub use filing::PlanTask;
+pub use holding::{Hold, LEASE, NewWorker, WorkerEnd};
+pub use new_task::NewTask;
+pub use reporting::{Block, Done, Failure};
+pub use retry::{NextAttempt, next_attempt};
+pub use service::{OVERDUE, TaskService};
+pub use signal::Signal;
+pub use story::{ClaimShown, MergeShown, RunShown, TaskStory, TurnShown, story};

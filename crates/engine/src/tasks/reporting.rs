@@ -1,0 +1,238 @@
+//! How an attempt at a task ends, as its worker reports it: done, failed, blocked, split, or given back.
+//!
+//! Invariant: the report ends the lease in the same group, and whoever lost the lease reports nothing. A failure that is tried again goes back
+//! to the board in the same group, so a task that stays failed waits for a person. Deliberately absent: verifying.
+
+use callboard_kernel::task::{self, Dependency, NextMove};
+use callboard_kernel::{
+    EntityId, EvidenceRef, Facts, LeaseTerms, Moment, RETRIES_MAX, StateReason, TurnGoal, Value, fact,
+};
+use callboard_ledger::{Group, Request, Stored};
+use callboard_lifecycle::task::{TaskState, TransitionReason};
+use callboard_lifecycle::worker::{AbortReason, WorkerState};
+use callboard_lifecycle::{Kind, ReasonCode, Words};
+
+use super::asking::{Asking, TaskError, carrying, reason, shown, unfit};
+use super::holding::Hold;
+use super::new_task::NewTask;
+use super::retry::{NextAttempt, next_attempt, pause};
+use crate::ids::new_id;
+
+/// Work that is reported as done.
+#[derive(Clone, Debug, Default)]
+pub struct Done {
+    /// What was done, in the worker's words.
+    pub summary: String,
+    /// What shows it: the end of the run, a commit, a message.
+    pub evidence: String,
+    /// What else is recorded of the task and its turn: the tip of its branch, the ref of its files.
+    pub data: Facts,
+}
+
+/// An attempt that failed.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// Which reason it is.
+    pub code: ReasonCode,
+    /// What happened, in words.
+    pub message: String,
+    /// What shows it.
+    pub evidence: String,
+    /// The canonical reason of the transition, if one fits.
+    pub canonical: Option<TransitionReason>,
+    /// The canonical reason of an abnormal end, if it was one.
+    pub abort: Option<AbortReason>,
+    /// Would every further attempt fail the same way?
+    pub is_final: bool,
+    /// What else is recorded of the task and its turn.
+    pub data: Facts,
+}
+
+/// What a task waits for.
+#[derive(Clone, Debug)]
+pub enum Block {
+    /// Something that can be looked for.
+    Dependency(Dependency),
+    /// Something that somebody wrote down, and that a person says is there.
+    Words(String),
+}
+
+impl Block {
+    fn value(&self) -> Value {
+        match self {
+            Self::Dependency(dependency) => Value::from(dependency.facts()),
+            Self::Words(text) => Value::from(text.as_str()),
+        }
+    }
+}
+
+impl Failure {
+    /// A failure with a reason and nothing else.
+    pub fn new(code: ReasonCode, message: impl Into<String>) -> Self {
+        let message = message.into();
+        let evidence = message.clone();
+        Self { code, message, evidence, canonical: None, abort: None, is_final: false, data: Facts::none() }
+    }
+
+    fn facts(&self) -> Facts {
+        self.data
+            .clone()
+            .and(fact::TRANSITION_REASON, self.canonical.map(Words::name))
+            .and(fact::ABORT_REASON, self.abort.map(Words::name))
+            .and(fact::IS_FINAL, self.is_final)
+            .and(fact::LAST_ERROR, self.message.as_str())
+    }
+}
+
+impl Asking<'_> {
+    /// The worker says that the task is done; it is verified next.
+    pub fn report_done(&self, hold: &Hold, done: &Done) -> Result<(), TaskError> {
+        if done.summary.trim().is_empty() {
+            return Err(unfit("the summary is empty", "say in a sentence what was done"));
+        }
+        let why = reason(const { ReasonCode::of("task.done.completed") }, done.summary.as_str())
+            .shown_by(EvidenceRef::tool_result(done.evidence.as_str()));
+        let data = done
+            .data
+            .clone()
+            .and(fact::SUMMARY, done.summary.as_str())
+            .and(fact::TRANSITION_REASON, TransitionReason::Completed.name())
+            .and(fact::ABORT_REASON, None::<&str>);
+        let task = self.go(hold.task, TaskState::Done, why, data);
+        let turn = self.lead_turn(hold.turn, TurnGoal::Verifying, &done.evidence, done.data.clone())?;
+        self.end_hold(hold, task, turn, &done.evidence)
+    }
+
+    /// The attempt failed. The task goes back to the board if a retry is left and makes sense.
+    pub fn report_failed(&self, hold: &Hold, failure: &Failure) -> Result<(), TaskError> {
+        let stored = self.task(hold.task)?;
+        let failed = self.failed(hold.task, failure);
+        let mut steps = self.lead_turn(hold.turn, TurnGoal::Failed, &failure.evidence, failure.facts())?;
+        steps.extend(self.retried(&stored, failure));
+        self.end_hold(hold, failed, steps, &failure.evidence)
+    }
+
+    pub(super) fn failed(&self, task: EntityId, failure: &Failure) -> Request {
+        let why = shown(failure.code, failure.message.as_str(), failure.evidence.as_str());
+        self.go(task, TaskState::Failed, why, failure.facts())
+    }
+
+    /// The command that puts a failed task back on the board, if it is to be tried again.
+    pub(super) fn retried(&self, stored: &Stored, failure: &Failure) -> Option<Request> {
+        let facts = &stored.entity.facts;
+        let used = facts.read(fact::RETRIES).unwrap_or(0);
+        let most = facts.read(fact::RETRIES_MAX).unwrap_or(RETRIES_MAX);
+        let next = next_attempt(failure.canonical);
+        if failure.is_final || next == NextAttempt::Never || used >= most {
+            return None;
+        }
+        let code = const { ReasonCode::of("task.open.retry") };
+        let why = reason(code, format!("retry {} of {most} after: {}", used + 1, failure.message));
+        let mut data = Facts::none()
+            .and(fact::RETRIES, used + 1)
+            .and(fact::NOT_BEFORE, self.now.plus(pause(used + 1)))
+            .and(fact::TRANSITION_REASON, TransitionReason::Retry.name());
+        if next == NextAttempt::Fresh {
+            data.record(fact::VENDOR_SESSION, None::<&str>);
+        }
+        let id = stored.entity.state.id;
+        Some(self.system("retries").go(id, TaskState::Open, why, data))
+    }
+
+    /// Something that the task needs is not there.
+    pub fn block(&self, hold: &Hold, by: &[Block], because: &str) -> Result<(), TaskError> {
+        if by.is_empty() {
+            return Err(unfit("nothing is named that it waits for", "say what it is blocked by"));
+        }
+        let why = reason(const { ReasonCode::of("task.blocked.dependency") }, because);
+        let data = Facts::none().and(fact::BLOCKED_BY, by.iter().map(Block::value).collect::<Vec<_>>());
+        let task = self.go(hold.task, TaskState::Blocked, why, data);
+        let turn = self.given_back(hold, because)?;
+        self.end_hold(hold, task, turn, because)
+    }
+
+    /// The task is too large: it waits for the parts it was split into. They inherit where it is worked on.
+    pub fn split(&self, hold: &Hold, parts: Vec<NewTask>) -> Result<Vec<EntityId>, TaskError> {
+        if parts.is_empty() {
+            return Err(unfit("a task is split into at least one part", "name the parts"));
+        }
+        let stored = self.task(hold.task)?;
+        let (mut ids, mut children) = (Vec::new(), Vec::new());
+        for (at, part) in parts.into_iter().enumerate() {
+            let id = new_id(Kind::Task, self.now.plus(std::time::Duration::from_millis(at as u64)));
+            let facts = inherit(&stored.entity.facts, self.with_dependencies(part.facts, &part.depends_on)?)
+                .and(fact::PARENT, hold.task.to_string());
+            children.push(self.create(id, TaskState::Open, facts));
+            ids.push(id);
+        }
+        let why = reason(
+            const { ReasonCode::of("task.waiting_for_subtasks.decomposed") },
+            format!("its worker split it into {} subtasks", ids.len()),
+        );
+        let data = Facts::none()
+            .and(fact::SUBTASKS, ids.iter().map(|id| Value::from(id.to_string())).collect::<Vec<_>>())
+            .and(fact::WAITS_SUBTASKS_SINCE, self.now);
+        let task = self.go(hold.task, TaskState::WaitingForSubtasks, why, data);
+        let mut steps = self.given_back(hold, "the task was split")?;
+        steps.extend(children);
+        self.end_hold(hold, task, steps, "the task was split")?;
+        Ok(ids)
+    }
+
+    /// The worker gives the task back, and perhaps says from when on it may be claimed again.
+    pub fn release(&self, hold: &Hold, because: &str, not_before: Option<Moment>) -> Result<(), TaskError> {
+        let code = match not_before {
+            Some(_) => const { ReasonCode::of("task.open.limit") },
+            None => const { ReasonCode::of("task.open.released") },
+        };
+        let data = Facts::none().and(fact::NOT_BEFORE, not_before).and(fact::RUN, None::<&str>);
+        let task = self.go(hold.task, TaskState::Open, reason(code, because), data);
+        let turn = self.given_back(hold, because)?;
+        self.end_hold(hold, task, turn, because)
+    }
+
+    fn given_back(&self, hold: &Hold, because: &str) -> Result<Vec<Request>, TaskError> {
+        let mut steps = self.lead_turn(hold.turn, TurnGoal::Failed, because, Facts::none())?;
+        if let Some(last) = steps.last_mut()
+            && let callboard_kernel::Order::Transition(order) = &mut last.command.order
+        {
+            order.reasons = vec![given_back_reason(because)];
+        }
+        Ok(steps)
+    }
+
+    /// Ends the hold with the command about the task, and leaves the worker idle.
+    fn end_hold(&self, hold: &Hold, task: Request, steps: Vec<Request>, seen: &str) -> Result<(), TaskError> {
+        let task = carrying(task, LeaseTerms::carrying(hold.epoch).and_end());
+        let mut group = steps.into_iter().fold(Group::new(task), Group::and);
+        for step in self.lead_worker(hold.worker, WorkerState::Idle, seen)? {
+            group = group.and(step);
+        }
+        self.send(group)?;
+        Ok(())
+    }
+}
+
+pub(super) fn given_back_reason(because: &str) -> StateReason {
+    shown(const { ReasonCode::of("task_turn.failed.given_back") }, because, because)
+}
+
+/// What the parts of a task take over from it unless they say otherwise.
+fn inherit(parent: &Facts, mut own: Facts) -> Facts {
+    for name in [fact::REPO, fact::BASE, fact::ROLE, fact::DELIVER] {
+        if own.known(name).is_none()
+            && let Some(text) = parent.read(name)
+        {
+            own.record(name, text);
+        }
+    }
+    own
+}
+
+/// What a person can do about a task that failed for good.
+pub(super) fn needs_person(stored: &Stored) -> bool {
+    let state = task::state(&stored.entity);
+    state.is_some_and(|state| {
+        matches!(task::next_move(state, &stored.entity.facts), Some(NextMove::Person(_)))
+    })
+}
