@@ -27,6 +27,7 @@ const DELIVERY: &str = "callboard-delivery";
 const NOTIFY: &str = "callboard-notify";
 const ENGINE: &str = "callboard-engine";
 const WIRE: &str = "callboard-wire";
+const CREW: &str = "callboard-crew";
 
 /// Each crate and the crates of ours it may name. Whoever may use the kernel may also use lifecycle, because
 /// the kernel's states are lifecycle's types; nothing else is inherited.
@@ -41,6 +42,7 @@ const LAYERS: &[(&str, Uses)] = &[
     (NOTIFY, Only(&[KERNEL, SUPERVISOR])),
     (WIRE, Only(&[KERNEL])),
     (ENGINE, Only(&[KERNEL, LEDGER, SUPERVISOR, CONVERSATION, AGENTS, WIRE, DELIVERY, NOTIFY])),
+    (CREW, Only(&[KERNEL, LEDGER, SUPERVISOR, WIRE, DELIVERY, ENGINE])),
     ("callboard-server", Only(&[KERNEL, LEDGER, ENGINE, WIRE])),
     ("callboard-tui", Only(&[ENGINE])),
     ("callboard", Everything),
