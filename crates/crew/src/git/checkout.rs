@@ -147,9 +147,9 @@ impl Checkout {
 
     /// Lets the index know which files have only been touched.
     fn refresh(&self, index: &Path) -> Result<(), GitError> {
-        let question = ["update-index", "-q", "--ignore-submodules", "--refresh"];
-        // It says no if a file differs.
-        self.view.git(&question).index(index).work_tree(&self.top).is_yes().map(|_| ())
+        // It says no if a file differs. With `-q` it would not say that the index is locked.
+        let question = ["update-index", "--ignore-submodules", "--refresh"];
+        self.view.git(&question).index(index).work_tree(&self.top).answers_yes().map(|_| ())
     }
 
     fn absorb(&self, index: &Path, plan: &Plan) -> Result<(), GitError> {

@@ -35,7 +35,7 @@ impl GitRepository {
     ///
     /// When git fails, such as for a commit that is not there.
     pub fn is_ancestor(&self, first: &CommitId, second: &CommitId) -> Result<bool, GitError> {
-        self.view.git(&["merge-base", "--is-ancestor", first.as_str(), second.as_str()]).is_yes()
+        self.view.git(&["merge-base", "--is-ancestor", first.as_str(), second.as_str()]).answers_yes()
     }
 
     /// The tip of a branch, if the branch exists.

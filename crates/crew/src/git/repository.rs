@@ -51,9 +51,9 @@ impl GitRepository {
     /// When there is none, it has no commit, or it has something that is not supported: submodules, filters such as Git LFS,
     /// a partial clone, or reftable.
     pub fn open(dir: &Path) -> Result<Self, GitError> {
-        let dir = dir.canonicalize().map_err(|error| match error.kind() {
-            ErrorKind::PermissionDenied => GitError::Permission { path: dir.to_owned() },
-            _ => GitError::NotRepository { dir: dir.to_owned() },
+        let dir = dir.canonicalize().map_err(|error| {
+            let (is_closed, dir) = (error.kind() == ErrorKind::PermissionDenied, dir.to_owned());
+            if is_closed { GitError::Permission { path: dir } } else { GitError::NotRepository { dir } }
         })?;
         let location = Location::find(&dir).ok_or_else(|| not_found(&dir))?;
         let common = &location.common;

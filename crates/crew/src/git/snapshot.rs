@@ -243,8 +243,9 @@ impl GitRepository {
         }
         let tree = ["read-tree", "--reset", tip.as_str()];
         self.view.git(&tree).index(&index).work_tree(worktree.path()).ok()?;
-        let refresh = ["update-index", "-q", "--ignore-submodules", "--refresh"];
-        self.view.git(&refresh).index(&index).work_tree(worktree.path()).run().map(|_| ())
+        // It says no if a file differs, such as one that could not be read.
+        let refresh = ["update-index", "--ignore-submodules", "--refresh"];
+        self.view.git(&refresh).index(&index).work_tree(worktree.path()).answers_yes().map(|_| ())
     }
 }
 

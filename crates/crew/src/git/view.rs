@@ -342,7 +342,7 @@ impl Call<'_> {
     }
 
     /// Runs it; it answers yes with the exit code 0 and no with 1.
-    pub(super) fn is_yes(self) -> Result<bool, GitError> {
+    pub(super) fn answers_yes(self) -> Result<bool, GitError> {
         let command = self.name();
         let answer = self.run()?;
         match answer.code {
