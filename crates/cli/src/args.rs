@@ -12,6 +12,7 @@ use crate::commands::board::events::EventsArgs;
 use crate::commands::board::inspect::InspectArgs;
 use crate::commands::board::ps::PsArgs;
 use crate::commands::board::why::WhyArgs;
+use crate::commands::crew::work::WorkArgs;
 use crate::commands::host::demo::DemoArgs;
 use crate::commands::host::doctor::DoctorArgs;
 use crate::commands::host::serve::ServeArgs;
@@ -79,6 +80,7 @@ enum Command {
     Reap(ReapArgs),
     Heartbeat(HeartbeatArgs),
     Note(NoteArgs),
+    Work(WorkArgs),
     Doctor(DoctorArgs),
     Serve(ServeArgs),
     #[command(hide = true)]
@@ -130,6 +132,7 @@ impl Cli {
             Command::Reap(args) => args.run(&screen, &store),
             Command::Heartbeat(args) => args.run(&screen, &store),
             Command::Note(args) => args.run(&screen, &store),
+            Command::Work(args) => args.run(&screen, &store),
             Command::Doctor(args) => args.run(&screen, &store),
             Command::Serve(args) => args.run(&screen, &store),
             Command::Shim(args) => args.run(&store),

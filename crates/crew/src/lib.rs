@@ -3,4 +3,18 @@
 //! Invariant: whatever runs here on behalf of a task works beside the user's checkout, never in it. Deliberately absent:
 //! the states of tasks, which the kernel decides.
 
+mod attempt;
+mod crew;
 pub mod git;
+mod janitor;
+mod launch;
+mod outcome;
+mod profile;
+mod prompt;
+mod recovery;
+
+pub use crew::{Crew, CrewSignal, Until};
+pub use janitor::JanitorService;
+pub use launch::Launch;
+pub use profile::Profile;
+pub use recovery::RecoveryService;

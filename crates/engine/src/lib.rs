@@ -26,8 +26,8 @@ pub use ids::{id_of_key, id_of_roots, new_id};
 pub use judging::{
     Action, Artifacts, Attention, AttentionCause, AttentionItem, AttentionSubject, Choice, Exit, Observed,
     ProcessReading, ProcessTable, Rest, Timeout, Triage, TriageInput, TriageVerdict, View, Viewpoint,
-    attention, evaluate, evaluate_as, exit_code, fingerprint, needs_somebody, outlived, read_again,
-    set_aside, taken_back, triage,
+    attention, evaluate, evaluate_as, exit_code, fingerprint, needs_somebody, outlived, process_is_gone,
+    read_again, set_aside, taken_back, triage,
 };
 pub use recovery::{
     MarkError, RECIPE, ReapAct, ReapError, Reaped, Reaper, Sweep, Swept, YOUNG, discard, mark_as_restored,
@@ -35,9 +35,9 @@ pub use recovery::{
 };
 pub use run::{Clock, Desk, EndedRun, RecordError, RunError, RunOrder, Unrecorded, agree, perform};
 pub use services::{
-    Duty, HostedServices, Notifier, NotifierService, ReaperService, STORE_LEASE, Service, ServiceHost,
-    ServiceStanding, ServiceStatus, Stepped, TRACES, TellError, Told, host_lease, notification_due,
-    service_holder, services,
+    Duty, HostedServices, JANITOR_ON, Notifier, NotifierService, RECOVERY_ON, ReaperService, STORE_LEASE,
+    Service, ServiceHost, ServiceStanding, ServiceStatus, Stepped, TASKS_LEASE, TRACES, TellError, Told,
+    crew_lease, host_lease, notification_due, service_holder, services,
 };
 pub use stop::{StopFor, StopOutcome, StopWish, ask_to_stop, supervisor_seen, wish_to_stop};
 pub use world::{Job, PreparedCommand, Room, RunningCommand, World};

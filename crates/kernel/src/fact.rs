@@ -503,6 +503,8 @@ facts! {
     START_REF: Text = "start_ref";
     /// The same at its end.
     END_REF: Text = "end_ref";
+    /// Whether the agent is summarising its context.
+    COMPACTING: Flag = "compacting";
     /// What a worker is doing beside its state: merging, committing.
     ACTIVITY: Text = "activity";
     /// How often it was tried again.

@@ -141,6 +141,11 @@ fn unmet(facts: &Facts) -> &[Value] {
     facts.read(fact::UNMET).unwrap_or_default()
 }
 
+/// Does a task wait for other tasks, and for nothing else?
+pub fn waits_for_tasks(facts: &Facts) -> bool {
+    unmet(facts).iter().all(|value| matches!(Dependency::of(value), Some(Dependency::Task { .. })))
+}
+
 /// What is not there yet, in a few words.
 pub(crate) fn unmet_told(facts: &Facts) -> Option<String> {
     let told =

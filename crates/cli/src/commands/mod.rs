@@ -4,6 +4,7 @@
 //! which the declarations are enough for, and colours.
 
 pub(crate) mod board;
+pub(crate) mod crew;
 pub(crate) mod host;
 pub(crate) mod records;
 pub(crate) mod reference;

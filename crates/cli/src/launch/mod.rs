@@ -3,6 +3,7 @@
 //! Deliberately absent: supervising, which the engine and the supervisor do.
 
 pub(crate) mod background;
+pub(crate) mod crew_runs;
 pub(crate) mod detaching;
 pub(crate) mod notifying;
 pub(crate) mod performing;

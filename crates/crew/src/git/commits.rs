@@ -38,6 +38,17 @@ impl GitRepository {
         self.view.git(&["merge-base", "--is-ancestor", first.as_str(), second.as_str()]).answers_yes()
     }
 
+    /// A file of a commit as text.
+    ///
+    /// # Errors
+    ///
+    /// When the path leaves the commit, the file is not there, is larger, or is no text.
+    pub fn read_file(&self, commit: &CommitId, path: &str, bytes_max: usize) -> Result<String, GitError> {
+        let bytes = self.view.git(&["cat-file", "blob", &format!("{commit}:{path}")]).ok()?;
+        let text = (bytes.len() <= bytes_max).then(|| String::from_utf8(bytes).ok()).flatten();
+        text.ok_or_else(|| GitError::Name { name: path.to_owned(), why: "it is too large, or no text" })
+    }
+
     /// The tip of a branch, if the branch exists.
     ///
     /// # Errors

@@ -18,6 +18,7 @@ pub use attention::{
 };
 pub use observed::{Observed, read_again};
 pub use outlived::outlived;
+pub use recorded::process_is_gone;
 pub use triage_input::{TriageInput, TriageVerdict};
 pub use view::{Artifacts, Exit, Rest, Timeout, View, evaluate, evaluate_as, exit_code};
 pub use viewpoint::{ProcessReading, ProcessTable, Viewpoint};

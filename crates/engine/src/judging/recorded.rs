@@ -1,8 +1,11 @@
 //! Reading what several facts of an entity say together: its processes, where they are, and spans of time.
 
 use callboard_kernel::fact::{self, Number, Whole};
-use callboard_kernel::health::{Place, ProcessIdentity};
+use callboard_kernel::health::{Liveness, Place, ProcessIdentity, liveness};
 use callboard_kernel::{Fact, Facts, Value};
+use callboard_ledger::Stored;
+
+use super::viewpoint::ProcessTable;
 
 /// Seconds, which are recorded as such or in thousandths.
 pub(crate) fn seconds(facts: &Facts, whole: Fact<Number>, thousandths: Fact<Whole>) -> Option<Value> {
@@ -15,6 +18,13 @@ pub(crate) fn seconds(facts: &Facts, whole: Fact<Number>, thousandths: Fact<Whol
 pub(crate) fn keeper(facts: &Facts) -> Option<ProcessIdentity> {
     let (pid, started_ticks) = facts.read(fact::SUPERVISOR).and_then(mark).or_else(|| mark(facts))?;
     Some(ProcessIdentity { place: place(facts)?, pid, started_ticks })
+}
+
+/// Is the process that an entity was recorded with seen to be gone? Never for one that cannot be seen from here.
+pub fn process_is_gone(stored: &Stored, table: &dyn ProcessTable) -> bool {
+    keeper(&stored.entity.facts).is_some_and(|process| {
+        liveness(Some(&process), table.here(), table.look_anew(process.pid)) == Liveness::Dead
+    })
 }
 
 /// The command of a run: its pid and its start time.

@@ -19,5 +19,9 @@ pub use host::{HostedServices, ServiceHost};
 pub use notifier::{Notifier, TellError, Told, notification_due};
 pub use reaping::ReaperService;
 pub use service::{Duty, Service, Stepped};
-pub use status::{STORE_LEASE, ServiceStanding, ServiceStatus, TRACES, host_lease, service_holder, services};
+pub(crate) use status::TASKS;
+pub use status::{
+    JANITOR_ON, RECOVERY_ON, STORE_LEASE, ServiceStanding, ServiceStatus, TASKS_LEASE, TRACES, crew_lease,
+    host_lease, service_holder, services,
+};
 pub use telling::NotifierService;

@@ -13,6 +13,16 @@ use crate::judging::viewpoint::ProcessTable;
 pub const STORE_LEASE: &str = "services";
 /// What the lease of the services begins with that one process on each host runs.
 const HOST_LEASE: &str = "services@";
+/// The lease of the service that moves tasks on; every server and every worker is ready to run it.
+pub const TASKS_LEASE: &str = "tasks";
+/// What the lease of the services begins with that one worker process on each host runs.
+const CREW_LEASE: &str = "crew@";
+/// Moves tasks on.
+pub(crate) const TASKS: &str = "tasks";
+/// What the name of a janitor begins with; the name of its host follows.
+pub const JANITOR_ON: &str = "janitor@";
+/// What the name of a recovery begins with; the name of its host follows.
+pub const RECOVERY_ON: &str = "recovery@";
 /// Tells what needs somebody.
 pub(super) const NOTIFIER: &str = "notifier";
 /// Sends the spans of runs that ended.
@@ -55,9 +65,18 @@ pub enum ServiceStanding {
 
 /// The lease of the services of the host that is seen from here. Two containers of one name are two hosts.
 pub fn host_lease(table: &dyn ProcessTable) -> String {
+    on_host(HOST_LEASE, table)
+}
+
+/// The lease of the janitor and the recovery of the host that is seen from here.
+pub fn crew_lease(table: &dyn ProcessTable) -> String {
+    on_host(CREW_LEASE, table)
+}
+
+fn on_host(lease: &str, table: &dyn ProcessTable) -> String {
     let here = table.here();
     let place = format!("{:?}\0{:?}", here.machine, here.pid_ns);
-    format!("{HOST_LEASE}{}#{}", here.host, &blake3::hash(place.as_bytes()).to_hex()[..8])
+    format!("{lease}{}#{}", here.host, &blake3::hash(place.as_bytes()).to_hex()[..8])
 }
 
 /// This process, as the holder of a lease.
@@ -77,11 +96,14 @@ pub fn services(ledger: &Ledger) -> Result<Vec<ServiceStatus>, ReadError> {
 }
 
 fn status(step: Option<&ServiceStep>, name: &str, leases: &[LeaseSeen], head: u64) -> ServiceStatus {
-    let is_its = |lease: &str| match name.strip_prefix(REAPER_ON) {
-        Some(host) => lease
-            .strip_prefix(HOST_LEASE)
+    let of_hosts = [(REAPER_ON, HOST_LEASE), (JANITOR_ON, CREW_LEASE), (RECOVERY_ON, CREW_LEASE)];
+    let on = of_hosts.into_iter().find_map(|(on, lease)| Some((name.strip_prefix(on)?, lease)));
+    let is_its = |lease: &str| match on {
+        Some((host, prefix)) => lease
+            .strip_prefix(prefix)
             .and_then(|rest| rest.rsplit_once('#'))
             .is_some_and(|(its, _)| its == host),
+        None if name == TASKS => lease == TASKS_LEASE,
         None => lease == STORE_LEASE,
     };
     let held = leases.iter().find(|seen| !seen.left.is_zero() && is_its(&seen.lease.name));
@@ -91,8 +113,8 @@ fn status(step: Option<&ServiceStep>, name: &str, leases: &[LeaseSeen], head: u6
         (Some(_), Some(_)) => ServiceStanding::Failing,
         (Some(_), None) => ServiceStanding::Working,
     };
-    // A reaper looks at everything that is alive, whatever was recorded since.
-    let position = step.filter(|_| !name.starts_with(REAPER_ON)).map(|step| step.position);
+    // What is done for a host looks at everything that is there, whatever was recorded since.
+    let position = step.filter(|_| on.is_none()).map(|step| step.position);
     ServiceStatus {
         name: name.to_owned(),
         does: does(name),
@@ -109,6 +131,13 @@ fn does(name: &str) -> &'static str {
     match name {
         NOTIFIER => "tells you what needs you, by the notifications that are turned on",
         TRACES => "sends a span of every run that ended to the OpenTelemetry collector",
+        TASKS => {
+            "ends leases of tasks, resolves what tasks wait for, and lets parents go on after their subtasks"
+        }
+        _ if name.starts_with(JANITOR_ON) => "verifies and merges the tasks that were done on its host",
+        _ if name.starts_with(RECOVERY_ON) => {
+            "keeps what crashed workers of its host left, and puts their tasks back"
+        }
         _ if name.starts_with(REAPER_ON) => "ends runs of its host whose supervisor died",
         _ => "a service of another version of callboard",
     }

@@ -1,5 +1,7 @@
 //! Whoever asks for something on the task board, and why it was not done.
 
+use std::time::Duration;
+
 use callboard_kernel::task::{self, NextMove};
 use callboard_kernel::{
     Actor, Command, Create, EntityId, EvidenceRef, Facts, LeaseTerms, Moment, Observe, Order, Refusal,
@@ -8,6 +10,8 @@ use callboard_kernel::{
 use callboard_ledger::{AppendError, Fault, Group, GroupError, Ledger, ReadError, Receipt, Request, Stored};
 use callboard_lifecycle::task::TaskState;
 use callboard_lifecycle::{ActorClass, Kind, Lifecycle, ReasonCode, Trigger};
+
+use super::retry::PAUSE;
 
 /// Who asks, of which store, and when.
 #[derive(Clone)]
@@ -18,6 +22,8 @@ pub struct Asking<'a> {
     pub actor: Actor,
     /// When.
     pub now: Moment,
+    /// The pause before the first retry of a failed task; each further one is twice as long.
+    pub retry_pause: Duration,
 }
 
 /// Why something was not done on the task board.
@@ -73,7 +79,7 @@ pub(super) fn unfit(problem: impl Into<String>, help: impl Into<String>) -> Task
 impl<'a> Asking<'a> {
     /// Somebody who asks.
     pub const fn new(ledger: &'a Ledger, actor: Actor, now: Moment) -> Self {
-        Self { ledger, actor, now }
+        Self { ledger, actor, now, retry_pause: PAUSE }
     }
 
     /// The system itself, acting beside whoever asks, under a name that says why.

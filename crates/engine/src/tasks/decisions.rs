@@ -6,10 +6,10 @@
 
 use callboard_kernel::task;
 use callboard_kernel::{
-    Actor, EntityId, EvidenceRef, Facts, LeaseTerms, Moment, StateReason, TurnGoal, Value, fact,
+    Actor, EntityId, EvidenceRef, Facts, LeaseTerms, Moment, RETRIES_MAX, StateReason, TurnGoal, Value, fact,
 };
 use callboard_ledger::{Group, Request, Stored};
-use callboard_lifecycle::task::TaskState;
+use callboard_lifecycle::task::{TaskState, TransitionReason};
 use callboard_lifecycle::task_turn::TaskTurnEvent;
 use callboard_lifecycle::worker::WorkerState;
 use callboard_lifecycle::{ActorClass, ReasonCode, Words};
@@ -27,6 +27,17 @@ pub enum Decided {
     Opened(Vec<EntityId>),
     /// The result waits to be merged, and is closed then.
     Merge,
+}
+
+/// What a crashed worker left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovered {
+    /// Everything that was asked for.
+    Enough,
+    /// Something, which is kept on a branch.
+    Partly,
+    /// Nothing that could be kept.
+    Nothing,
 }
 
 /// A result that is not taken.
@@ -223,6 +234,61 @@ impl Asking<'_> {
         }
         if let Some(retry) = self.retried(stored, &rejection.failure) {
             group = group.and(retry);
+        }
+        self.send(group)?;
+        Ok(())
+    }
+
+    /// Records something of a task, on the version that was looked at.
+    pub fn note_task(&self, stored: &Stored, data: Facts) -> Result<(), TaskError> {
+        let mut request = self.observe(stored.entity.state.id, data);
+        request.command.if_version = Some(stored.entity.state.version);
+        self.send_one(request)?;
+        Ok(())
+    }
+
+    /// Records something of a task, whatever was recorded since.
+    pub fn note_task_any(&self, stored: &Stored, data: Facts) -> Result<(), TaskError> {
+        self.send_one(self.observe(stored.entity.state.id, data))?;
+        Ok(())
+    }
+
+    /// The work of a crashed worker was looked at: it is enough, or the task is tried again, or it failed.
+    pub fn recovered(
+        &self,
+        stored: &Stored,
+        found: Recovered,
+        told: &str,
+        data: Facts,
+    ) -> Result<(), TaskError> {
+        let (id, facts) = (stored.entity.state.id, &stored.entity.facts);
+        let (used, most) =
+            (facts.read(fact::RETRIES).unwrap_or(0), facts.read(fact::RETRIES_MAX).unwrap_or(RETRIES_MAX));
+        let data = data.and(fact::LAST_ERROR, told);
+        let (mut moved, goal) = match found {
+            Recovered::Enough => {
+                let why = shown(const { ReasonCode::of("task.done.recovered") }, told, told);
+                (self.go(id, TaskState::Done, why, data), TurnGoal::Verifying)
+            }
+            Recovered::Partly | Recovered::Nothing if used < most => {
+                let why = reason(const { ReasonCode::of("task.open.orphan_recovered") }, told);
+                let data = data
+                    .and(fact::RETRIES, used + 1)
+                    .and(fact::RUN, None::<&str>)
+                    .and(fact::TRANSITION_REASON, TransitionReason::OrphanRecovered.name());
+                (self.go(id, TaskState::Open, why, data), TurnGoal::Reaped)
+            }
+            Recovered::Partly | Recovered::Nothing => {
+                let why = shown(const { ReasonCode::of("task.failed.recovery") }, told, told);
+                (self.go(id, TaskState::Failed, why, data.and(fact::IS_FINAL, true)), TurnGoal::Reaped)
+            }
+        };
+        moved.command.if_version = Some(stored.entity.state.version);
+        let mut group = Group::new(moved);
+        if let Some(turn) = id_in(stored, fact::TASK_TURN) {
+            for step in self.lead_turn(turn, goal, told, Facts::none())? {
+                group = group.and(step);
+            }
         }
         self.send(group)?;
         Ok(())

@@ -323,6 +323,8 @@ impl Asking<'_> {
 pub enum WorkerEnd<'a> {
     /// It had nothing to do any more, or its place was needed.
     Recycled(&'a str),
+    /// There is nothing left to do, and its process goes.
+    Finished(&'a str),
     /// It could not begin.
     SpawnFailed(&'a str),
     /// Its process ended or is gone.
@@ -335,6 +337,10 @@ impl WorkerEnd<'_> {
             Self::Recycled(seen) => {
                 let code = const { ReasonCode::of("worker.dead.recycled") };
                 (WorkerTrigger::Recycled, shown(code, "it had nothing to do", seen), None)
+            }
+            Self::Finished(seen) => {
+                let code = const { ReasonCode::of("worker.dead.completed") };
+                (WorkerTrigger::ProcessGone, shown(code, "it finished and exited", seen), None)
             }
             Self::SpawnFailed(seen) => {
                 let code = const { ReasonCode::of("worker.dead.spawn_failed") };

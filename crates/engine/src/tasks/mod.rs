@@ -16,7 +16,7 @@ mod signal;
 mod story;
 
 pub use asking::{Asking, TaskError};
-pub use decisions::{Decided, Rejection};
+pub use decisions::{Decided, Recovered, Rejection};
 pub use filing::PlanTask;
 pub use holding::{Hold, LEASE, NewWorker, WorkerEnd};
 pub use new_task::NewTask;

@@ -130,7 +130,7 @@ impl Asking<'_> {
         let why = reason(code, format!("retry {} of {most} after: {}", used + 1, failure.message));
         let mut data = Facts::none()
             .and(fact::RETRIES, used + 1)
-            .and(fact::NOT_BEFORE, self.now.plus(pause(used + 1)))
+            .and(fact::NOT_BEFORE, self.now.plus(pause(self.retry_pause, used + 1)))
             .and(fact::TRANSITION_REASON, TransitionReason::Retry.name());
         if next == NextAttempt::Fresh {
             data.record(fact::VENDOR_SESSION, None::<&str>);

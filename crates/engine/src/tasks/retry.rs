@@ -19,7 +19,7 @@ pub enum NextAttempt {
 }
 
 /// The first pause before a task is tried again; each further one is twice as long.
-const PAUSE: Duration = Duration::from_secs(5);
+pub(super) const PAUSE: Duration = Duration::from_secs(5);
 const PAUSE_MAX: Duration = Duration::from_secs(300);
 
 /// What a failed attempt is followed by.
@@ -47,10 +47,10 @@ pub const fn next_attempt(reason: Option<TransitionReason>) -> NextAttempt {
     }
 }
 
-/// How long to wait before the nth retry, counted from 1.
-pub(super) fn pause(nth: i64) -> Duration {
+/// How long to wait before the nth retry, counted from 1, if the first one waits this long.
+pub(super) fn pause(first: Duration, nth: i64) -> Duration {
     let doublings = u32::try_from(nth.saturating_sub(1)).unwrap_or(u32::MAX).min(16);
-    PAUSE.saturating_mul(1 << doublings).min(PAUSE_MAX)
+    first.saturating_mul(1 << doublings).min(PAUSE_MAX)
 }
 
 #[cfg(test)]
@@ -59,7 +59,8 @@ mod tests {
 
     #[test]
     fn pauses_grow_to_a_bound() {
-        let seconds: Vec<u64> = [1, 2, 3, 7, 100].into_iter().map(|nth| pause(nth).as_secs()).collect();
+        let seconds: Vec<u64> =
+            [1, 2, 3, 7, 100].into_iter().map(|nth| pause(PAUSE, nth).as_secs()).collect();
         assert_eq!(seconds, [5, 10, 20, 300, 300]);
     }
 }

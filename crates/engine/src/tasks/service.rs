@@ -18,7 +18,7 @@ use super::asking::{Asking, TaskError, carrying, reason, shown};
 use super::holding::{LEASE, id_in};
 use super::reporting::given_back_reason;
 use crate::run::Clock;
-use crate::services::{Duty, Service, Stepped};
+use crate::services::{Duty, Service, Stepped, TASKS};
 
 /// How long a parent waits for its subtasks before somebody is told.
 pub const OVERDUE: Duration = Duration::from_secs(1800);
@@ -93,7 +93,7 @@ impl TaskService {
 
 impl Service for TaskService {
     fn name(&self) -> &str {
-        "tasks"
+        TASKS
     }
 
     fn every(&self) -> Duration {

@@ -124,7 +124,8 @@ machine! {
 
         Orphaned => Done              on [WorkRecovered]   by [System] because ["task.done.*"] shown by [ToolResult, Artifact, File];
         Orphaned => Failed            on [RecoveryFailed]  by [System] because ["task.failed.*"];
-        Orphaned => Open              on [Retried]         by [System, Operator];
+        Orphaned => Open              on [Retried]         by [System] when [RetriesLeft];
+        Orphaned => Open              on [Retried]         by [Operator];
 
         Blocked => Open               on [DependencyResolved] by [Operator, System];
         Blocked => Cancelled          on [CancelAsked]     by [Operator, System] because ["task.cancelled.*"];

@@ -1,0 +1,4 @@
+//! Verbs of the crew: workers that do tasks, and the worktrees they do them in.
+
+mod profiles;
+pub(crate) mod work;

@@ -1,0 +1,339 @@
+//! One attempt at a task: the worktree is made, the agent runs in it under its own supervisor, and what became of it is reported.
+//!
+//! Invariant: the task begins when its process is alive and was heard of, not before. Whoever lost the lease stops the agent and reports
+//! nothing. What the agent left is held by a ref before anything is reported. Deliberately absent: verifying and merging.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use callboard_engine::tasks::{Asking, Done, Failure, Hold, TaskError};
+use callboard_engine::{StopFor, ask_to_stop, new_id, output};
+use callboard_kernel::task::{self, Scope};
+use callboard_kernel::{EntityId, Facts, TurnGoal, fact};
+use callboard_ledger::{Stored, error_chain};
+use callboard_lifecycle::task::TaskState;
+use callboard_lifecycle::{Kind, ReasonCode, Words};
+use callboard_wire::{RunRequest, SandboxRequest};
+
+use crate::crew::Crew;
+use crate::git::{Attempt as Begin, CommitId, GitRepository, TaskWorktree};
+use crate::outcome::{Outcome, ended, outcome};
+use crate::profile::Filling;
+use crate::prompt::prompt;
+
+/// How long anything is waited for before a look at the lease and the run.
+const LOOK: Duration = Duration::from_millis(150);
+/// How long an agent that reported its end itself may take to go.
+const FAREWELL: Duration = Duration::from_secs(30);
+
+/// Where a task is worked on.
+pub(crate) struct Place {
+    pub(crate) dir: PathBuf,
+    /// Nothing if the task has no repository.
+    pub(crate) git: Option<InGit>,
+}
+
+/// The part of a place that git knows.
+pub(crate) struct InGit {
+    pub(crate) repository: GitRepository,
+    pub(crate) worktree: TaskWorktree,
+    pub(crate) base: String,
+    pub(crate) base_commit: CommitId,
+}
+
+/// Why an attempt ended without a report of its own.
+enum Stopped {
+    /// The lease is lost, or somebody else moved the task.
+    Lost,
+    /// The agent itself reported the end.
+    ByAgent,
+    /// This process is to stop now.
+    Leaving,
+}
+
+impl Crew {
+    /// Does a task that was claimed.
+    pub(crate) fn attempt(&self, hold: &Hold) {
+        let asking = self.worker_asking(hold.worker);
+        let tried = asking.task(hold.task).and_then(|stored| self.try_once(&asking, hold, &stored));
+        if let Err(error) = tried {
+            // Refused means that the task is somebody else's by now; a store that is away lets the lease end.
+            self.tell(&format!("{}: {}", hold.task, error_chain(&error)));
+        }
+    }
+
+    fn try_once(&self, asking: &Asking<'_>, hold: &Hold, stored: &Stored) -> Result<(), TaskError> {
+        let place = match self.place(stored, hold) {
+            Ok(place) => place,
+            Err(failure) => return asking.report_failed(hold, &failure),
+        };
+        let run = new_id(Kind::Session, self.now());
+        let request = self.request(stored, &place, hold);
+        let facts = self.place_facts(&place, hold);
+        if let Err(problem) = self.launch.start(run, &format!("task {}", hold.task), &request) {
+            let mut failure = Failure::new(const { ReasonCode::of("task.failed.spawn") }, problem);
+            failure.is_final = true;
+            return self.fresh(asking).report_failed(hold, &failure);
+        }
+        self.fresh(asking).launched(hold, Some(run), facts)?;
+        match self.watch(asking, hold, run) {
+            Ok(run) => self.report(asking, hold, &place, &run),
+            Err(Stopped::Lost) => self.stop_run(run),
+            Err(Stopped::ByAgent) => {
+                self.see_off(run);
+                Ok(())
+            }
+            Err(Stopped::Leaving) => {
+                self.stop_run(run)?;
+                self.see_off(run);
+                self.keep(&place, hold);
+                self.fresh(asking).release(hold, "its worker was told to stop", None)
+            }
+        }
+    }
+
+    /// Prepares where the task is worked on.
+    fn place(&self, stored: &Stored, hold: &Hold) -> Result<Place, Failure> {
+        let facts = &stored.entity.facts;
+        let setup = |message: String| Failure::new(const { ReasonCode::of("task.failed.reported") }, message);
+        let task = hold.task.to_string();
+        let Some(repo) = facts.read(fact::REPO).map(PathBuf::from).or_else(|| self.repo.clone()) else {
+            let dir = self.scratch_dir().join(&task);
+            std::fs::create_dir_all(&dir)
+                .map_err(|error| setup(format!("{} cannot be made: {error}", dir.display())))?;
+            return Ok(Place { dir, git: None });
+        };
+        let told = |error: crate::git::GitError| {
+            let mut failure = setup(format!("{}; {}", error_chain(&error), error.help()));
+            failure.is_final = true;
+            failure
+        };
+        let repository = GitRepository::open(&repo).map_err(told)?;
+        let base = repository.base(facts.read(fact::BASE)).map_err(told)?;
+        // After a conflict, going on with the old branch would conflict again.
+        let is_conflict = facts.read(fact::ERROR) == Some("conflict");
+        let begin = if is_conflict { Begin::Fresh } else { Begin::Continue };
+        let worktree =
+            repository.worktree(&task, &base.commit, &self.worktrees_dir(), begin).map_err(told)?;
+        // An attempt that goes on keeps the commit that the first one began from.
+        let kept = facts
+            .read(fact::BASE_COMMIT)
+            .filter(|_| !is_conflict)
+            .and_then(|text| CommitId::parse(text).ok());
+        let base_commit = kept.unwrap_or(base.commit);
+        Ok(Place {
+            dir: worktree.path().to_owned(),
+            git: Some(InGit { repository, worktree, base: base.branch, base_commit }),
+        })
+    }
+
+    /// What is recorded of the place, with the files as they are now held by a ref.
+    fn place_facts(&self, place: &Place, hold: &Hold) -> Facts {
+        let mut facts = Facts::none()
+            .and(fact::WORKTREE, place.dir.to_string_lossy().into_owned())
+            .and(fact::HOST, self.host.name());
+        if let Some(git) = &place.git {
+            let name = turn_ref(hold, "start");
+            // Evidence is worth having, and its absence is no reason not to work.
+            if git.repository.snapshot(&git.worktree, &name).is_ok() {
+                facts.record(fact::START_REF, name);
+            }
+            facts.record(fact::BRANCH, git.worktree.branch());
+            facts.record(fact::BASE, git.base.as_str());
+            facts.record(fact::BASE_COMMIT, git.base_commit.as_str());
+            facts.record(fact::REPO, git.repository.common_dir().to_string_lossy().into_owned());
+            if let Some(top) = git.repository.top() {
+                facts.record(fact::REPO, top.to_string_lossy().into_owned());
+            }
+        }
+        facts
+    }
+
+    fn request(&self, stored: &Stored, place: &Place, hold: &Hold) -> RunRequest {
+        let facts = &stored.entity.facts;
+        let (task, text) = (hold.task.to_string(), prompt(facts));
+        let title = facts.read(fact::TITLE).unwrap_or("a task");
+        let session = facts.read(fact::VENDOR_SESSION).filter(|_| facts.read(fact::RETRIES).unwrap_or(0) > 0);
+        let filling = Filling { prompt: &text, title, worktree: &place.dir, task: &task, session };
+        let argv = self.profile.argv(&filling).into_iter().map(|word| word.as_str().into()).collect();
+        let mut request = RunRequest::new(argv, place.dir.to_string_lossy().as_ref().into());
+        request.title = Some(title.to_owned());
+        request.parent = Some(hold.turn.to_string());
+        request.labels = [("task".to_owned(), task.clone())].into();
+        let variables = [("CALLBOARD_TASK", task), ("CALLBOARD_TASK_EPOCH", hold.epoch.to_string())];
+        request.env = variables.map(|(name, value)| (name.to_owned(), Some(value))).into();
+        request.env.extend(self.profile.env.iter().map(|(name, value)| (name.clone(), Some(value.clone()))));
+        let scope = facts.read(fact::SCOPE).and_then(|word| Scope::parse(word).ok()).unwrap_or(Scope::Medium);
+        let bound = facts.read(fact::TIMEOUT_S).unwrap_or((scope.minutes() * 60) as f64);
+        request.timeout_s = Some(bound);
+        request.idle_timeout_s = self.profile.idle_timeout.map(|span| span.as_secs_f64());
+        request.memory_bytes = self.profile.memory_bytes;
+        request.sandbox = self.profile.sandbox.clone().map(|profile| SandboxRequest {
+            profile,
+            network: None,
+            write: Vec::new(),
+            best_effort: false,
+        });
+        request
+    }
+
+    /// Watches the run until it ends, and leads the turn along with what its agent does.
+    fn watch(&self, asking: &Asking<'_>, hold: &Hold, run: EntityId) -> Result<Stored, Stopped> {
+        let (mut begun, mut goal) = (false, TurnGoal::Running);
+        let mut beaten = Instant::now();
+        loop {
+            let head = self.ledger.head().unwrap_or_default();
+            if let Ok(Some(seen)) = self.ledger.entity(run) {
+                let is_over = ended(&seen.entity).is_some();
+                if !begun && let Some(heard) = heard(&seen) {
+                    self.fresh(asking)
+                        .begin(hold, &heard)
+                        .map_err(|error| self.lost(asking, hold, &error))?;
+                    begun = true;
+                }
+                let wanted = goal_of(&seen);
+                if begun && !is_over && wanted != goal {
+                    // The turn is told for people who look; the task does not depend on it.
+                    drop(self.fresh(asking).turn_to(hold, wanted, &format!("the stream of {run}")));
+                    goal = wanted;
+                }
+                if is_over {
+                    return Ok(seen);
+                }
+            }
+            if self.is_leaving() {
+                return Err(Stopped::Leaving);
+            }
+            if beaten.elapsed() >= self.lease / 4 {
+                beaten = Instant::now();
+                match self.fresh(asking).heartbeat(hold, self.lease) {
+                    Ok(_) | Err(TaskError::Read(_) | TaskError::Store(_)) => {}
+                    Err(error) => return Err(self.lost(asking, hold, &error)),
+                }
+            }
+            if self.ledger.wait_beyond(head, LOOK).is_err() {
+                std::thread::sleep(LOOK);
+            }
+        }
+    }
+
+    /// Who moved the task on, if the worker does not hold it any more.
+    fn lost(&self, asking: &Asking<'_>, hold: &Hold, error: &TaskError) -> Stopped {
+        let by_agent = asking.task(hold.task).is_ok_and(|stored| {
+            let is_same_turn =
+                stored.entity.facts.read(fact::TASK_TURN) == Some(hold.turn.to_string().as_str());
+            let state = task::state(&stored.entity);
+            is_same_turn
+                && matches!(
+                    state,
+                    Some(
+                        TaskState::Done
+                            | TaskState::Failed
+                            | TaskState::Blocked
+                            | TaskState::WaitingForSubtasks
+                    )
+                )
+        });
+        if by_agent {
+            return Stopped::ByAgent;
+        }
+        self.tell(&format!("{} is lost: {error}", hold.task));
+        Stopped::Lost
+    }
+
+    fn report(&self, asking: &Asking<'_>, hold: &Hold, place: &Place, run: &Stored) -> Result<(), TaskError> {
+        let mut data = self.keep(place, hold);
+        if let Some(session) =
+            run.entity.facts.read(fact::AGENT).and_then(|agent| agent.read(fact::VENDOR_SESSION))
+        {
+            data.record(fact::VENDOR_SESSION, session);
+        }
+        let Some(state) = ended(&run.entity) else { return Ok(()) };
+        let asking = self.fresh(asking);
+        match outcome(&run.entity, state, self.now()) {
+            Outcome::Done(summary) => {
+                let evidence = format!("{} {}", run.entity.state.id, state.name());
+                asking.report_done(hold, &Done { summary, evidence, data })
+            }
+            Outcome::Limited(until, because) => asking.release(hold, &because, Some(until)),
+            Outcome::Failed(mut failure) => {
+                failure.data = data;
+                asking.report_failed(hold, &failure)
+            }
+        }
+    }
+
+    /// Holds what the agent left by its branch and a ref; what is recorded of it.
+    pub(crate) fn keep(&self, place: &Place, hold: &Hold) -> Facts {
+        let mut facts = Facts::none();
+        let Some(git) = &place.git else { return facts };
+        let name = turn_ref(hold, "end");
+        if git.repository.snapshot(&git.worktree, &name).is_ok() {
+            facts.record(fact::END_REF, name);
+        }
+        match git.repository.commit_all(&git.worktree, &format!("callboard: work on {}", hold.task)) {
+            Ok(committed) => facts.record(fact::TIP, committed.tip.as_str()),
+            Err(error) => self.tell(&format!("{}: {}", hold.task, error_chain(&error))),
+        }
+        facts
+    }
+
+    /// Asks the supervisor of a run to end it.
+    pub(crate) fn stop_run(&self, run: EntityId) -> Result<(), TaskError> {
+        let Some(stored) = self.ledger.entity(run)? else { return Ok(()) };
+        if ended(&stored.entity).is_none() {
+            ask_to_stop(&self.ledger, &stored, self.system_actor(), StopFor::Parent, self.now())?;
+        }
+        Ok(())
+    }
+
+    /// Waits until a run has ended, and ends it if it does not.
+    fn see_off(&self, run: EntityId) {
+        let since = Instant::now();
+        let mut is_asked = false;
+        while since.elapsed() < FAREWELL * 2 {
+            match self.ledger.entity(run) {
+                Ok(Some(stored)) if ended(&stored.entity).is_none() => {}
+                _ => return,
+            }
+            if (since.elapsed() >= FAREWELL || self.is_leaving()) && !is_asked {
+                is_asked = true;
+                drop(self.stop_run(run));
+            }
+            let head = self.ledger.head().unwrap_or_default();
+            drop(self.ledger.wait_beyond(head, LOOK));
+        }
+    }
+}
+
+/// The hidden ref of the files at the beginning or the end of a turn.
+fn turn_ref(hold: &Hold, which: &str) -> String {
+    format!("refs/callboard/{}/{}/{which}", hold.task, hold.turn)
+}
+
+/// What was heard of a run: its output, its agent, or its end. Nothing while its process is silent.
+fn heard(run: &Stored) -> Option<String> {
+    let (id, facts) = (run.entity.state.id, &run.entity.facts);
+    let pid = facts.read(fact::PID)?;
+    if let Some(state) = ended(&run.entity) {
+        return Some(format!("{id} ran as pid {pid} and is {}", state.name()));
+    }
+    let has_output = || {
+        let reader = facts.read(fact::DIR).and_then(|dir| output::Log::open(dir).ok());
+        reader.and_then(|reader| reader.end().ok()).is_some_and(|bytes| bytes > 0)
+    };
+    (facts.known(fact::AGENT).is_some() || has_output())
+        .then(|| format!("{id} is alive as pid {pid} and was heard of"))
+}
+
+/// What the agent is doing, as its stream tells.
+fn goal_of(run: &Stored) -> TurnGoal {
+    let facts = &run.entity.facts;
+    if facts.read(fact::COMPACTING) == Some(true) {
+        TurnGoal::Compacting
+    } else if facts.known(fact::OPEN_TOOL).is_some() {
+        TurnGoal::ToolUse
+    } else {
+        TurnGoal::Running
+    }
+}

@@ -1,0 +1,182 @@
+//! What the end of a run means for its task: done, failed with the canonical reasons, or held until a limit is over.
+//!
+//! Invariant: it is read from what the supervisor recorded of the run: its state, its reasons, what the agent's stream said. A number such as
+//! 137 alone is never called out of memory. Deliberately absent: verifying the work.
+
+use callboard_engine::tasks::Failure;
+use callboard_kernel::{Entity, Facts, Moment, fact};
+use callboard_lifecycle::session::SessionState;
+use callboard_lifecycle::task::TransitionReason;
+use callboard_lifecycle::worker::AbortReason;
+use callboard_lifecycle::{Kind, ReasonCode, Words};
+
+/// What an attempt led to.
+#[derive(Clone, Debug)]
+pub(crate) enum Outcome {
+    /// The agent ended well and says this.
+    Done(String),
+    /// It failed.
+    Failed(Box<Failure>),
+    /// The provider's limit is reached until this moment.
+    Limited(Moment, String),
+}
+
+/// The state of a run, if it is one that has ended.
+pub(crate) fn ended(run: &Entity) -> Option<SessionState> {
+    let state = run.state.lifecycle.filter(|state| state.kind() == Kind::Session && state.is_terminal())?;
+    Some(SessionState::ALL[usize::from(state.position())])
+}
+
+/// What the end of a run means for its task.
+pub(crate) fn outcome(run: &Entity, state: SessionState, now: Moment) -> Outcome {
+    let reason = run.reasons.first();
+    let code = reason.map_or("", |reason| reason.code.as_str());
+    let message =
+        reason.map_or_else(|| "it ended without a reason".to_owned(), |reason| reason.message.clone());
+    let limit = run.facts.read(fact::LIMITED_UNTIL).filter(|until| *until > now);
+    if let (Some(until), true) = (limit, state == SessionState::Failed) {
+        return Outcome::Limited(until, format!("the provider's limit is reached until {until}"));
+    }
+    if state == SessionState::Completed {
+        return Outcome::Done(summary(run));
+    }
+    let told = format!("{}: {message}", state.name());
+    let Sorted { task, canonical, abort, is_final } = sorted(code, &message);
+    let evidence = format!("{} ended: {code}: {message}", run.state.id);
+    let data = Facts::none();
+    Outcome::Failed(Box::new(Failure {
+        code: task,
+        message: told,
+        evidence,
+        canonical,
+        abort,
+        is_final,
+        data,
+    }))
+}
+
+/// What the agent said last, or that its command ended well.
+fn summary(run: &Entity) -> String {
+    let said = run.facts.read(fact::AGENT).and_then(|agent| agent.read(fact::LAST_MESSAGE)).map(str::trim);
+    let said = said.filter(|said| !said.is_empty()).map(|said| said.chars().take(2000).collect());
+    said.unwrap_or_else(|| "its command exited with 0".to_owned())
+}
+
+struct Sorted {
+    task: ReasonCode,
+    canonical: Option<TransitionReason>,
+    abort: Option<AbortReason>,
+    is_final: bool,
+}
+
+fn sorted(code: &str, message: &str) -> Sorted {
+    use AbortReason as Abort;
+    use TransitionReason as Canonical;
+    let sort = |task: ReasonCode, canonical, abort, is_final| Sorted { task, canonical, abort, is_final };
+    let has = |part: &str| message.to_ascii_lowercase().contains(part);
+    match code {
+        _ if has("its turns were used up") => {
+            sort(const { ReasonCode::of("task.failed.max_turns") }, Some(Canonical::MaxTurns), None, false)
+        }
+        _ if has("prompt is too long") => sort(
+            const { ReasonCode::of("task.failed.prompt_too_long") },
+            Some(Canonical::PromptTooLong),
+            None,
+            false,
+        ),
+        _ if has("compact") && has("fail") => {
+            let task = const { ReasonCode::of("task.failed.compaction_failed") };
+            sort(task, Some(Canonical::CompactionFailed), Some(Abort::CompactFailure), false)
+        }
+        "run.failed.output_limit" => {
+            let task = const { ReasonCode::of("task.failed.max_output_tokens") };
+            sort(task, Some(Canonical::MaxOutputTokens), None, false)
+        }
+        "run.failed.provider_retryable" | "run.failed.provider_nonretryable" if has("413") => {
+            let task = const { ReasonCode::of("task.failed.provider_413") };
+            sort(task, Some(Canonical::Provider413), Some(Abort::ProviderError), false)
+        }
+        "run.failed.provider_retryable" => {
+            let task = const { ReasonCode::of("task.failed.provider_529") };
+            let canonical = (has("529") || has("overloaded")).then_some(Canonical::Provider529);
+            let task =
+                if canonical.is_some() { task } else { const { ReasonCode::of("task.failed.reported") } };
+            sort(task, canonical, Some(Abort::ProviderError), false)
+        }
+        "run.failed.provider_nonretryable" => sort(
+            const { ReasonCode::of("task.failed.provider_error") },
+            None,
+            Some(Abort::ProviderError),
+            true,
+        ),
+        "run.failed.oom" => {
+            sort(const { ReasonCode::of("task.failed.reported") }, None, Some(Abort::Oom), false)
+        }
+        "run.failed.not_executable" => {
+            let task = const { ReasonCode::of("task.failed.permission_denied") };
+            sort(task, Some(Canonical::PermissionDenied), Some(Abort::PermissionDenied), true)
+        }
+        "run.failed.not_found"
+        | "run.failed.interpreter"
+        | "run.failed.spawn"
+        | "run.failed.sandbox"
+        | "run.failed.missing_cwd"
+        | "run.failed.never_dispatched" => {
+            sort(const { ReasonCode::of("task.failed.spawn") }, None, Some(Abort::Unknown), true)
+        }
+        "run.failed.exception" if has("a tool broke it") => {
+            sort(const { ReasonCode::of("task.failed.reported") }, None, Some(Abort::BashError), false)
+        }
+        "run.aborted.sigint" | "run.aborted.sigquit" => {
+            let task = const { ReasonCode::of("task.failed.aborted") };
+            sort(task, Some(Canonical::Aborted), Some(Abort::UserInterrupt), true)
+        }
+        "run.cancelled.parent" => {
+            let task = const { ReasonCode::of("task.failed.aborted") };
+            sort(task, Some(Canonical::Aborted), Some(Abort::ParentAborted), true)
+        }
+        _ if code.starts_with("run.timed_out.") => {
+            sort(const { ReasonCode::of("task.failed.timeout") }, None, Some(Abort::Timeout), false)
+        }
+        _ if code.starts_with("run.cancelled.") || code.starts_with("run.aborted.") => {
+            let task = const { ReasonCode::of("task.failed.aborted") };
+            sort(task, Some(Canonical::Aborted), Some(Abort::ShutdownSignal), true)
+        }
+        "run.failed.signal" | "run.failed.core_dump" => {
+            sort(const { ReasonCode::of("task.failed.reported") }, None, Some(Abort::Unknown), false)
+        }
+        _ => sort(const { ReasonCode::of("task.failed.reported") }, None, None, false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_canonical_reasons_follow_from_what_was_read() {
+        let canonical = |code: &str, message: &str| sorted(code, message).canonical;
+        assert_eq!(
+            canonical("run.failed.escalated", "its turns were used up"),
+            Some(TransitionReason::MaxTurns)
+        );
+        assert_eq!(
+            canonical("run.failed.provider_nonretryable", "the prompt is too long for the model"),
+            Some(TransitionReason::PromptTooLong)
+        );
+        let overloaded = "the provider failed, and a later try may work: 529 overloaded_error";
+        assert_eq!(
+            canonical("run.failed.provider_retryable", overloaded),
+            Some(TransitionReason::Provider529)
+        );
+        let abort = |code: &str, message: &str| sorted(code, message).abort;
+        assert_eq!(
+            abort("run.failed.exit_nonzero", "exited with 137"),
+            None,
+            "137 alone says nothing of memory"
+        );
+        assert_eq!(abort("run.failed.oom", "killed"), Some(AbortReason::Oom));
+        assert_eq!(abort("run.timed_out.silence", "silent for 1m"), Some(AbortReason::Timeout));
+        assert!(sorted("run.failed.not_found", "").is_final);
+    }
+}
