@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
 
-use crate::{advisories, cargo, generate, page, provision, tidy};
+use crate::{advisories, cargo, generate, page, provision, rehearsal, tidy};
 
 /// One check: a name to ask for it, and what it does.
 #[derive(Debug)]
@@ -60,6 +60,7 @@ pub(crate) const STEPS: &[Step] = &[
         name: "planted",
         work: Work::Cargo(&["run", "--quiet", "--locked", "-p", "callboard-simulation", "--", "mutants"]),
     },
+    Step { name: "kind", work: Work::InProcess(rehearsal::check) },
     Step { name: "demo", work: Work::Cargo(&["run", "--quiet", "--locked", "--", "demo", "--once"]) },
     Step { name: "browser", work: Work::InProcess(page::browse) },
     Step { name: "nextest", work: Work::Nextest(&["nextest", "run", "--workspace", "--locked"]) },

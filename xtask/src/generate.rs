@@ -35,10 +35,7 @@ const KINDS: &str = "crates/engine/src/kinds";
 /// Brings the generated files up to date, or fails naming those that are not.
 pub(crate) fn run(mode: Mode) -> Result<()> {
     let root = cargo::workspace_root()?;
-    let list =
-        Generated { path: format!("{MACHINES}.rs"), text: machine_list::render(&root.join(MACHINES))? };
-    let table = kind_table::render(&root.join(KINDS), &root.join(MACHINES))?;
-    let table = Generated { path: format!("{KINDS}.rs"), text: table };
+    let [list, table] = lists(root)?;
     if mode == Mode::Write && !(list.is_fresh(root) && table.is_fresh(root)) {
         // This program was built with the old lists; the pages must come from one that knows the new machine.
         list.write(root)?;
@@ -49,6 +46,19 @@ pub(crate) fn run(mode: Mode) -> Result<()> {
     outputs.extend([list, table]);
     outputs.extend(api()?);
     apply(mode, root, &outputs)
+}
+
+/// Writes the lists of machines and of kinds below a root.
+pub(crate) fn write_lists(root: &Path) -> Result<()> {
+    apply(Mode::Write, root, &lists(root)?)
+}
+
+/// The lists that the directories of machines and of kinds give.
+fn lists(root: &Path) -> Result<[Generated; 2]> {
+    let list = machine_list::render(&root.join(MACHINES))?;
+    let table = kind_table::render(&root.join(KINDS), &root.join(MACHINES))?;
+    let generated = |place: &str, text| Generated { path: format!("{place}.rs"), text };
+    Ok([generated(MACHINES, list), generated(KINDS, table)])
 }
 
 /// The reference pages, rendered from the tables.

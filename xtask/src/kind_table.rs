@@ -43,7 +43,7 @@ fn table(files: &[String], machines: &[(String, String)]) -> Result<String> {
         writeln!(out, "mod {module};")?;
     }
     out.push_str("\nuse callboard_lifecycle::Kind;\n\nuse self::rules::Plain;\n");
-    out.push_str("pub(crate) use self::rules::{JudgeInput, KindRules};\n\n");
+    out.push_str("pub(crate) use self::rules::{Extras, JudgeInput, KindRules, KindService};\n\n");
     out.push_str("/// The rules of a kind.\npub(crate) fn rules(kind: Kind) -> &'static dyn KindRules {\n");
     out.push_str("    match kind {\n");
     for (module, kind) in machines {

@@ -18,6 +18,7 @@ mod machine_list;
 mod npm;
 mod page;
 mod provision;
+mod rehearsal;
 mod tidy;
 
 use std::process::ExitCode;
@@ -30,7 +31,7 @@ const USAGE: &str = "\
 Usage: cargo xtask <command>
 
   test              run every check, then say which failed
-  test <check>      run one of them: fmt, web, clippy, tidy, generated, advisories, doc, torture, mutants, simulation, planted, demo, browser, nextest
+  test <check>      run one of them: fmt, web, clippy, tidy, generated, advisories, doc, torture, mutants, simulation, planted, kind, demo, browser, nextest
   tidy              check the rules that rustc and clippy cannot know
   generate          write the generated files
   generate --check  fail if a generated file is not what would be written

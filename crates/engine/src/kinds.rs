@@ -13,7 +13,7 @@ mod team;
 use callboard_lifecycle::Kind;
 
 use self::rules::Plain;
-pub(crate) use self::rules::{JudgeInput, KindRules};
+pub(crate) use self::rules::{Extras, JudgeInput, KindRules, KindService};
 
 /// The rules of a kind.
 pub(crate) fn rules(kind: Kind) -> &'static dyn KindRules {

@@ -37,7 +37,7 @@ pub use run::{Clock, Desk, EndedRun, RecordError, RunError, RunOrder, Unrecorded
 pub use services::{
     Duty, HostedServices, JANITOR_ON, Notifier, NotifierService, RECOVERY_ON, ReaperService, STORE_LEASE,
     Service, ServiceHost, ServiceStanding, ServiceStatus, Stepped, TASKS_LEASE, TRACES, TellError, Told,
-    crew_lease, host_lease, notification_due, service_holder, services,
+    crew_lease, host_lease, notification_due, service_holder, services, services_of_kinds,
 };
 pub use stop::{StopFor, StopOutcome, StopWish, ask_to_stop, supervisor_seen, wish_to_stop};
 pub use world::{Job, PreparedCommand, Room, RunningCommand, World};

@@ -57,14 +57,13 @@ impl Guard {
         }
     }
 
-    /// The kinds of which it can be asked.
+    /// The kinds of which it can be asked. Every kind can be leased and tried again, so a kind that is added asks such a guard
+    /// without being listed here.
     pub const fn kinds(self) -> &'static [Kind] {
         match self {
             Self::NoLivingSupervisor => &[Kind::Session],
-            Self::RetriesLeft
-            | Self::HeldByActor
-            | Self::LeaseExpired
-            | Self::DependenciesMet
+            Self::RetriesLeft | Self::HeldByActor | Self::LeaseExpired => Kind::ALL,
+            Self::DependenciesMet
             | Self::Due
             | Self::FilesFree
             | Self::SubtasksSettled

@@ -245,10 +245,12 @@ fn answers_have_the_declared_shapes_to_the_letter() {
     let place = Place::new();
     place.fail(place.other);
     let one = exact::<OneViewShape>(&place.get(&format!("/api/v1/entities/{}", place.other)));
-    assert_eq!((one.view.id, one.view.state.severity), (place.other.to_string(), "critical".to_owned()));
+    assert_eq!((&one.view.id, one.view.state.severity.as_str()), (&place.other.to_string(), "critical"));
     let page = place.get("/api/v1/entities?ended=true");
     let views: Vec<ViewShape> = page["items"].as_array().unwrap().iter().map(exact).collect();
     assert_eq!(views.len(), 2);
+    let extras = views.iter().map(|view| &view.extras).chain([&one.view.extras]);
+    assert_eq!(extras.flatten().count(), 0, "a run has the fields of every view, and no others");
     let records = place.get(&format!("/api/v1/entities/{}/records", place.other));
     let records: Vec<RecordShape> = records["items"].as_array().unwrap().iter().map(exact).collect();
     assert_eq!(records.iter().map(|record| record.version).collect::<Vec<_>>(), [1, 2, 3]);

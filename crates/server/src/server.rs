@@ -14,7 +14,7 @@ use callboard_engine::board::{Fleet, Trends};
 use callboard_engine::notify::Settings as NotifySettings;
 use callboard_engine::{
     Clock, Host, HostedServices, NotifierService, ReaperService, STORE_LEASE, Service, ServiceHost,
-    host_lease, service_holder,
+    host_lease, service_holder, services_of_kinds,
 };
 use callboard_ledger::{Ledger, ReadError};
 use tokio::net::TcpListener;
@@ -266,6 +266,7 @@ fn services(config: &Config) -> io::Result<Vec<HostedServices>> {
     if let Some(settings) = config.traces.clone() {
         of_store.push(Box::new(TraceService(settings)));
     }
+    of_store.extend(services_of_kinds());
     let mut hosted = vec![(STORE_LEASE.to_owned(), of_store)];
     if let Some(every) = config.reap {
         let runs = config.state_dir.join("runs");

@@ -1316,7 +1316,7 @@ export interface components {
             /** Format: int64 */
             bytes_before: number;
         };
-        /** @description An entity as it stands, judged at a moment. */
+        /** @description An entity as it stands, judged at a moment. A kind adds its own fields. */
         View: {
             /** @description What it promised and delivered. */
             artifacts: components["schemas"]["Artifacts"];

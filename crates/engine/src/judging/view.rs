@@ -14,7 +14,7 @@ use crate::judging::judge::Basis;
 use crate::judging::recorded::seconds;
 use crate::judging::triage_input::Onset;
 use crate::judging::viewpoint::{ProcessReading, Viewpoint};
-use crate::kinds::rules;
+use crate::kinds::{Extras, rules};
 
 /// One entity as it is shown.
 #[derive(Debug, Serialize)]
@@ -59,6 +59,9 @@ pub struct View<'a> {
     pub artifacts: Artifacts<'a>,
     /// Everything else that was recorded.
     pub facts: Rest<'a>,
+    /// What its kind shows beside.
+    #[serde(flatten)]
+    pub extras: Extras,
     /// How many of the reasons were recorded; those behind them are the judge's.
     #[serde(skip)]
     recorded: usize,
@@ -102,7 +105,11 @@ pub struct Artifacts<'a> {
 
 /// The facts that have no field of their own.
 #[derive(Debug)]
-pub struct Rest<'a>(&'a Facts);
+pub struct Rest<'a> {
+    facts: &'a Facts,
+    /// The fields of its kind.
+    extras: Vec<&'static str>,
+}
 
 const SHOWN: [&str; 15] = [
     fact::ARTIFACTS.name(),
@@ -124,8 +131,8 @@ const SHOWN: [&str; 15] = [
 
 impl<'a> Rest<'a> {
     /// The facts in the order of their names.
-    pub fn iter(&self) -> impl Iterator<Item = (&'a str, &'a Value)> + use<'a> {
-        self.0.iter().filter(|(name, _)| !SHOWN.contains(name))
+    pub fn iter(&self) -> impl Iterator<Item = (&'a str, &'a Value)> {
+        self.facts.iter().filter(|(name, _)| !SHOWN.contains(name) && !self.extras.contains(name))
     }
 }
 
@@ -177,6 +184,7 @@ pub(crate) fn judged(stored: &Stored, mut basis: Basis, look: ProcessReading) ->
         phase: shown.phase.as_ref(),
     };
     let (chain, effective) = (chain.to_string(), chain.effective());
+    let extras = rules(state.id.kind()).extras(&stored.entity);
     View {
         id: state.id,
         kind: state.id.kind(),
@@ -199,7 +207,8 @@ pub(crate) fn judged(stored: &Stored, mut basis: Basis, look: ProcessReading) ->
             elapsed_s: seconds(facts, fact::ELAPSED_S, fact::ELAPSED_MS),
         },
         artifacts: artifacts(facts),
-        facts: Rest(facts),
+        facts: Rest { facts, extras: extras.keys().copied().collect() },
+        extras,
         recorded,
         health_decides: shown.severity < without_health,
         state: shown,
@@ -219,17 +228,17 @@ pub fn exit_code(view: &View<'_>) -> u8 {
 impl<'a> View<'a> {
     /// Everything that was recorded beside its state.
     pub const fn recorded_facts(&self) -> &'a Facts {
-        self.facts.0
+        self.facts.facts
     }
 
     /// The project it belongs to.
     pub fn project(&self) -> Option<&'a str> {
-        self.facts.0.read(fact::PROJECT)
+        self.facts.facts.read(fact::PROJECT)
     }
 
     /// What is to be said of its delivery, where there is more to it than the verdict.
     pub fn delivery_detail(&self) -> Option<&'a str> {
-        self.facts.0.read(fact::DELIVERY_DETAIL)
+        self.facts.facts.read(fact::DELIVERY_DETAIL)
     }
 
     /// The reason that makes it as severe as it is.
@@ -246,7 +255,7 @@ impl<'a> View<'a> {
     /// was set aside or told once stays so: a run that is stuck or waits is heard of all the time.
     pub fn cause_since(&self) -> Option<Moment> {
         let code = self.cause().filter(|_| self.health_decides).map(|reason| reason.code);
-        Onset::read(self.facts.0, self.entered_at, self.last_activity_at).of(self.health_decides, code)
+        Onset::read(self.facts.facts, self.entered_at, self.last_activity_at).of(self.health_decides, code)
     }
 
     /// The reasons of the judge, which are recorded nowhere.
@@ -329,12 +338,12 @@ pub(crate) mod samples {
 
 #[cfg(test)]
 mod tests {
-    use callboard_lifecycle::Health;
     use callboard_lifecycle::claim::ClaimStatus;
     use callboard_lifecycle::schedule::ScheduleState;
     use callboard_lifecycle::session::SessionState;
     use callboard_lifecycle::show::ShowState;
     use callboard_lifecycle::team::TeamState;
+    use callboard_lifecycle::{Health, Lifecycle};
     use serde_json::json;
 
     use super::samples::{NOW, stored};
@@ -352,6 +361,30 @@ mod tests {
         assert_eq!(view["artifacts"], json!({"dir": null, "contract": null, "verification": null}));
         assert_eq!((&view["labels"], &view["facts"], &view["version"]), (&json!({}), &json!({}), &json!(3)));
         assert_eq!((&view["kind"], &view["chain"]), (&json!("session"), &json!("Running · Health unknown")));
+    }
+
+    #[test]
+    fn what_a_kind_adds_has_the_name_of_no_other_field() {
+        let start = |kind: Kind| Lifecycle::new(kind, kind.machine().start.iter().next().unwrap());
+        for kind in Kind::ALL {
+            let stored = stored(start(*kind), Facts::none(), &[]);
+            let mut view = evaluate(&stored, &Viewpoint::past(NOW));
+            let extras = std::mem::take(&mut view.extras);
+            let others = serde_json::to_value(&view).unwrap();
+            assert!(extras.keys().all(|name| others.get(name).is_none()), "{kind}: {extras:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_kind_adds_stands_beside_the_other_fields_and_not_among_the_facts() {
+        let facts = Facts::none().with("score", 3).with("tokens", 12);
+        let stored = stored(SessionState::Running, facts, &["run.started.ok"]);
+        let mut view = evaluate(&stored, &Viewpoint::past(NOW));
+        let nested = Value::Map(Facts::none().with("of", 5));
+        view.extras = Extras::from([("score", nested)]);
+        view.facts.extras = vec!["score"];
+        let view = serde_json::to_value(view).unwrap();
+        assert_eq!((&view["score"], &view["facts"]), (&json!({"of": 5}), &json!({"tokens": 12})));
     }
 
     #[test]

@@ -4,14 +4,16 @@
 //! rules. The table is generated from the files here, so a kind is added with its machine and one file. Deliberately absent:
 //! what may happen to an entity, which its machine says.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use callboard_kernel::health::Judgement;
-use callboard_kernel::{Entity, Phase};
+use callboard_kernel::{Entity, Phase, Value};
 use callboard_lifecycle::{Lifecycle, Severity, Tone, Words};
 
 use crate::judging::view::View;
 use crate::judging::viewpoint::{ProcessReading, Recorded, Viewpoint};
+use crate::services::Service;
 
 /// What the engine does for one kind; what is left out holds for all.
 pub(crate) trait KindRules: Sync {
@@ -39,6 +41,28 @@ pub(crate) trait KindRules: Sync {
     fn commands(&self, _view: &View<'_>) -> &'static [&'static str] {
         &[]
     }
+
+    /// The fields that it adds to its view, by names that no view has otherwise. Every entity of the kind has the same fields, null
+    /// where nothing is recorded. A fact that has the name of such a field is shown in the field alone.
+    fn extras(&self, _entity: &Entity) -> Extras {
+        Extras::new()
+    }
+
+    /// What happens by itself for it, in the process that holds the lease of the store's services.
+    fn services(&self) -> Vec<KindService> {
+        Vec::new()
+    }
+}
+
+/// The fields that a kind adds to its view.
+pub(crate) type Extras = BTreeMap<&'static str, Value>;
+
+/// A service that a kind brings along.
+pub(crate) struct KindService {
+    /// What it does, for whoever asks how the services stand.
+    pub(crate) does: &'static str,
+    /// Makes the steps.
+    pub(crate) service: Box<dyn Service>,
 }
 
 /// A kind for which nothing is done beside what holds for all.

@@ -184,7 +184,7 @@ impl Worker<'_> {
     }
 
     fn step(&mut self, position: u64) -> Stepped {
-        let duty = Duty::new(self.ledger, position, self.tenure);
+        let duty = Duty::new(self.ledger, position, self.tenure, self.clock);
         if mutant::removed("position_after_step") {
             let head = self.ledger.head().unwrap_or(position);
             let mut last = LastStep { position, error: None, recorded: monotonic_now() };

@@ -22,6 +22,6 @@ pub use service::{Duty, Service, Stepped};
 pub(crate) use status::TASKS;
 pub use status::{
     JANITOR_ON, RECOVERY_ON, STORE_LEASE, ServiceStanding, ServiceStatus, TASKS_LEASE, TRACES, crew_lease,
-    host_lease, service_holder, services,
+    host_lease, service_holder, services, services_of_kinds,
 };
 pub use telling::NotifierService;

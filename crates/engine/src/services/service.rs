@@ -5,9 +5,11 @@
 
 use std::time::Duration;
 
+use callboard_kernel::Moment;
 use callboard_ledger::Ledger;
 
 use super::tenure::Tenure;
+use crate::run::Clock;
 
 /// Something that happens by itself.
 pub trait Service: Send {
@@ -32,11 +34,22 @@ pub struct Duty<'a> {
     /// The last record that it has dealt with.
     pub position: u64,
     tenure: &'a Tenure,
+    clock: &'a dyn Clock,
 }
 
 impl<'a> Duty<'a> {
-    pub(super) const fn new(ledger: &'a Ledger, position: u64, tenure: &'a Tenure) -> Self {
-        Self { ledger, position, tenure }
+    pub(super) const fn new(
+        ledger: &'a Ledger,
+        position: u64,
+        tenure: &'a Tenure,
+        clock: &'a dyn Clock,
+    ) -> Self {
+        Self { ledger, position, tenure, clock }
+    }
+
+    /// The time by the clock of the host.
+    pub fn now(&self) -> Moment {
+        self.clock.now()
     }
 
     /// May it still act? Once this is `false` another process may have taken over.

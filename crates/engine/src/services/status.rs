@@ -5,9 +5,12 @@
 
 use callboard_kernel::Moment;
 use callboard_ledger::{LeaseSeen, Ledger, ReadError, ServiceStep};
+use callboard_lifecycle::{Kind, Words};
 use serde::Serialize;
 
+use super::service::Service;
 use crate::judging::viewpoint::ProcessTable;
+use crate::kinds::{KindService, rules};
 
 /// The lease of the services that one process runs for the whole store.
 pub const STORE_LEASE: &str = "services";
@@ -84,15 +87,27 @@ pub fn service_holder(table: &dyn ProcessTable) -> String {
     format!("process {} on {}", std::process::id(), table.here().host)
 }
 
+/// The services that kinds bring along, to be run under the lease of the store.
+pub fn services_of_kinds() -> Vec<Box<dyn Service>> {
+    brought_along().map(|brought| brought.service).collect()
+}
+
+fn brought_along() -> impl Iterator<Item = KindService> {
+    Kind::ALL.iter().flat_map(|kind| rules(*kind).services())
+}
+
 /// Lists the services of a store: those that have run, and those that would if somebody ran them.
 pub fn services(ledger: &Ledger) -> Result<Vec<ServiceStatus>, ReadError> {
     let (leases, head) = (ledger.leases()?, ledger.head()?);
     let mut steps = ledger.service_steps()?;
+    let of_kinds = services_of_kinds();
+    let wanted = [NOTIFIER].into_iter().chain(of_kinds.iter().map(|service| service.name()));
     let is_known = |name: &str| steps.iter().any(|step| step.service == name);
-    let missing = (!is_known(NOTIFIER)).then(|| status(None, NOTIFIER, &leases, head));
+    let mut all: Vec<ServiceStatus> =
+        wanted.filter(|name| !is_known(name)).map(|name| status(None, name, &leases, head)).collect();
     steps.sort_by(|one, other| one.service.cmp(&other.service));
-    let known = steps.iter().map(|step| status(Some(step), &step.service, &leases, head));
-    Ok(missing.into_iter().chain(known).collect())
+    all.extend(steps.iter().map(|step| status(Some(step), &step.service, &leases, head)));
+    Ok(all)
 }
 
 fn status(step: Option<&ServiceStep>, name: &str, leases: &[LeaseSeen], head: u64) -> ServiceStatus {
@@ -139,6 +154,8 @@ fn does(name: &str) -> &'static str {
             "keeps what crashed workers of its host left, and puts their tasks back"
         }
         _ if name.starts_with(REAPER_ON) => "ends runs of its host whose supervisor died",
-        _ => "a service of another version of callboard",
+        _ => brought_along()
+            .find(|brought| brought.service.name() == name)
+            .map_or("a service of another version of callboard", |brought| brought.does),
     }
 }

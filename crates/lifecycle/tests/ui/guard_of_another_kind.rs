@@ -1,9 +1,9 @@
-//! A row asks a guard that only tasks can answer.
-//! expect: machine session: a guard that cannot be asked of this kind: open -> closed: retries_left
+//! A row asks a guard that only runs can answer.
+//! expect: machine task: a guard that cannot be asked of this kind: open -> closed: no_living_supervisor
 
 callboard_lifecycle::machine! {
     /// Something that ends.
-    Session "ses" as "run" with "run" reasons;
+    Task "tsk" as "task" with "task" reasons;
     nature Ending;
     states State is "state" in "state" {
         /// It waits.
@@ -18,9 +18,9 @@ callboard_lifecycle::machine! {
     start [Open];
     ends [Closed];
     rows {
-        Open => Closed on [Go] by [System] when [RetriesLeft] because ["run.closed.*"];
+        Open => Closed on [Go] by [System] when [NoLivingSupervisor] because ["task.closed.*"];
     }
     reasons {
-        "run.closed.ok": "It ended well.";
+        "task.closed.ok": "It ended well.";
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// An entity as it stands, judged at a moment.
+/// An entity as it stands, judged at a moment. A kind adds its own fields.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize, ToSchema)]
 #[schema(as = View)]
 pub struct ViewShape {
@@ -52,6 +52,11 @@ pub struct ViewShape {
     pub artifacts: ArtifactsShape,
     /// Everything else that was recorded.
     pub facts: BTreeMap<String, Value>,
+    /// The fields that its kind adds. They are not part of the schema, where they would make every other field of the page's types
+    /// one of any type.
+    #[schema(ignore)]
+    #[serde(flatten)]
+    pub extras: BTreeMap<String, Value>,
 }
 
 /// A view, and the newest record that is in it.

@@ -74,8 +74,11 @@ fn properties(view: &View<'_>) -> Vec<(String, Vec<String>)> {
         ("pid", value(view.pid)),
     ];
     all.extend(optional(view));
-    all.push(("why", vec![format!("callboard why {}", view.id)]));
-    all.into_iter().map(|(name, values)| (name.to_owned(), values)).collect()
+    let mut all: Vec<(String, Vec<String>)> =
+        all.into_iter().map(|(name, values)| (name.to_owned(), values)).collect();
+    all.extend(view.extras.iter().map(|(name, value)| (name.replace('_', " "), value_or_dash(value))));
+    all.push(("why".to_owned(), vec![format!("callboard why {}", view.id)]));
+    all
 }
 
 /// What only some have; nothing is said of it where there is none.
@@ -103,6 +106,10 @@ fn told(phase: &Phase, now: Moment) -> String {
     let detail = phase.detail.as_ref().map(|detail| format!(": {}", one_line(detail)));
     let since = phase.since.map(|since| format!(", since {}", detailed(since, now)));
     [Some(phase.name.to_string()), by, detail, since].into_iter().flatten().collect()
+}
+
+fn value_or_dash(value: &Value) -> Vec<String> {
+    one((*value != Value::Null).then(|| typed(value)))
 }
 
 fn one(value: Option<String>) -> Vec<String> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use callboard_lifecycle::MACHINES;
 use insta::{assert_snapshot, with_settings};
 use serde_json::Value;
 
@@ -20,7 +21,7 @@ fn words<'a>(value: &'a Value, key: &str) -> BTreeSet<&'a str> {
 #[test]
 fn every_machine_has_what_other_programs_rely_on() {
     let document = callboard(&["machines", "--json"]).json();
-    assert_eq!(list(&document, "machines").len(), 14);
+    assert_eq!(list(&document, "machines").len(), MACHINES.len());
     for machine in list(&document, "machines") {
         assert!(machine["kind"].is_string());
         for key in ["initial", "terminal", "health", "delivery", "admin_targets"] {
@@ -72,8 +73,8 @@ fn diagrams_stand_under_their_kinds() {
     let session = callboard(&["machines", "session", "--format", "mermaid"]).well();
     assert!(session.starts_with("stateDiagram-v2\n    [*] --> pending\n"), "{session}");
     assert!(all.contains(&format!("%% session\n{session}\n%% show\n")), "{all}");
-    assert_eq!(all.lines().filter(|line| line.starts_with("%% ")).count(), 14);
-    assert_eq!(all.lines().filter(|line| *line == "stateDiagram-v2").count(), 14);
+    assert_eq!(all.lines().filter(|line| line.starts_with("%% ")).count(), MACHINES.len());
+    assert_eq!(all.lines().filter(|line| *line == "stateDiagram-v2").count(), MACHINES.len());
 }
 
 #[test]
