@@ -7,6 +7,7 @@ pub(crate) const TORTURES: &[Torture] = &[
     crate::runs::truth::TORTURE,
     crate::ledger::model::TORTURE,
     crate::ledger::pg_model::TORTURE,
+    crate::ledger::leases::TORTURE,
     crate::ledger::crash::TORTURE,
     crate::ledger::crashpoints::TORTURE,
     crate::ledger::migrate::TORTURE,

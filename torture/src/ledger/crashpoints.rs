@@ -25,7 +25,7 @@ use script::{Script, Sort};
 pub(crate) const TORTURE: Torture = Torture {
     name: "crashpoints",
     about: "a crash at every point of the write path, and the script sent again ends with the same log",
-    mutants: &["view_in_the_same_transaction", "answer_after_commit", "group_all_or_none"],
+    mutants: &["view_in_the_same_transaction", "answer_after_commit", "group_all_or_none", "check_the_epoch"],
     run,
     child: Some(child),
 };
@@ -44,6 +44,8 @@ fn on_sqlite(plan: &Plan) -> Vec<Script> {
         (Sort::Burst, 2, 4, plan.choose(15, 0, 0)),
         (Sort::Group, 1, BATCH_MAX, plan.choose(20, 3, 2)),
         (Sort::Group, 2, BATCH_MAX, plan.choose(10, 0, 0)),
+        (Sort::Lease, 1, BATCH_MAX, plan.choose(20, 2, 1)),
+        (Sort::Lease, 2, 2, plan.choose(10, 0, 0)),
     ])
 }
 
@@ -57,6 +59,8 @@ fn on_postgres(plan: &Plan) -> Vec<Script> {
         (Sort::Burst, 2, 2, plan.choose(10, 0, 0)),
         (Sort::Group, 1, BATCH_MAX, plan.choose(15, 3, 0)),
         (Sort::Group, 2, BATCH_MAX, plan.choose(10, 0, 0)),
+        (Sort::Lease, 1, BATCH_MAX, plan.choose(15, 1, 0)),
+        (Sort::Lease, 2, 2, plan.choose(10, 0, 0)),
     ])
 }
 

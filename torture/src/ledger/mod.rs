@@ -4,6 +4,7 @@ pub(crate) mod archive;
 pub(crate) mod crash;
 pub(crate) mod crashpoints;
 pub(crate) mod ioerr;
+pub(crate) mod leases;
 pub(crate) mod migrate;
 pub(crate) mod model;
 pub(crate) mod nemesis;

@@ -7,6 +7,7 @@
 //! the fewest whose entities do not all fit at hand in the writer. Deliberately absent: faults; others bring those.
 
 pub(crate) mod belief;
+pub(crate) mod lease;
 pub(crate) mod wild;
 
 use std::collections::HashMap;
@@ -26,7 +27,7 @@ use crate::ledger::model::wild::Wild;
 pub(crate) const TORTURE: Torture = Torture {
     name: "model",
     about: "random command sequences give what the pure model says (CI: 25,000 of 1,000,000)",
-    mutants: &["look_up_keys", "look_before_deciding", "group_all_or_none"],
+    mutants: &["look_up_keys", "look_before_deciding", "group_all_or_none", "check_the_epoch"],
     run,
     child: None,
 };

@@ -21,13 +21,14 @@ use crate::harness::commands::{create, request, session};
 use crate::harness::dice::Dice;
 use crate::harness::driver::{Plan, Tally, Torture};
 use crate::harness::stage::Stage;
-use callers::{SHARED, Stand, Told};
+use crate::ledger::leases::history;
+use callers::{LEASED, SHARED, Stand, Told};
 use proxy::{Astray, Proxy, Way};
 
 pub(crate) const TORTURE: Torture = Torture {
     name: "pg-nemesis",
     about: "restarts and partitions of PostgreSQL under load; unknown commits are resolved by their key",
-    mutants: &["resolve_unknown_commits", "look_up_keys", "group_all_or_none"],
+    mutants: &["resolve_unknown_commits", "look_up_keys", "group_all_or_none", "check_the_epoch"],
     run,
     child: None,
 };
@@ -76,7 +77,11 @@ fn suffer(
     stand: &Stand,
     tally: &mut Tally,
 ) -> Result<Vec<Hash>> {
-    stage.open()?.append(request(session(SHARED), 0, create("everybody's")))?;
+    let ledger = stage.open()?;
+    for (shared, title) in [(SHARED, "everybody's"), (LEASED, "one's at a time")] {
+        ledger.append(request(session(shared), 0, create(title)))?;
+    }
+    drop(ledger);
     let socket = cluster.socket();
     let ways: Vec<Proxy> = (0..=HOSTS).map(|_| Proxy::start(&socket)).collect::<Result<_>>()?;
     let mut hosts = Vec::new();
@@ -267,6 +272,7 @@ fn check(stage: &Stage<'_>, told: &Told, followed: &[Hash], tally: &mut Tally) -
     let records = ledger.records(Page { after: 0, limit: usize::MAX, scope: RecordScope::All })?;
     tally.notes.push(format!("{} records in the log, all seen by the follower", records.len()));
     check_log(&records)?;
+    history::check(&ledger)?;
     check_told(&records, told)?;
     let hashes: Vec<Hash> = records.iter().map(|record| record.hash).collect();
     if let Some(at) = (0..hashes.len().max(followed.len())).find(|at| hashes.get(*at) != followed.get(*at)) {
@@ -325,8 +331,8 @@ fn check_told(records: &[Record], told: &Told) -> Result<()> {
         if not_written.contains(&record.entity) {
             bail!("it was said not to be written and is there: {record:?}");
         }
-        // The first one makes the shared entity.
-        if record.seq > 1 && !acknowledged.contains(&record.seq) && !unknown.contains(&record.entity) {
+        // The first ones make the shared entities.
+        if record.seq > 2 && !acknowledged.contains(&record.seq) && !unknown.contains(&record.entity) {
             bail!("nobody was told of {record:?}");
         }
     }

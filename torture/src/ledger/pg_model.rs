@@ -14,7 +14,7 @@ use crate::ledger::model::wild::Wild;
 pub(crate) const TORTURE: Torture = Torture {
     name: "pg-model",
     about: "the same random command sequences on PostgreSQL (CI: 2,000 of 20,000)",
-    mutants: &["look_up_keys", "look_before_deciding", "group_all_or_none"],
+    mutants: &["look_up_keys", "look_before_deciding", "group_all_or_none", "check_the_epoch"],
     run,
     child: None,
 };

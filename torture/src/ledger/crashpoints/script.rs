@@ -4,13 +4,15 @@
 //! absent: where it is ended; the environment says that.
 
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use callboard_kernel::RefusalCode;
+use callboard_kernel::{LeaseTerms, RefusalCode};
 use callboard_ledger::{AppendError, Group, GroupError, Ledger, Options, Receipt, Request};
 use callboard_lifecycle::session::SessionState;
 
 use crate::harness::commands::{create, go, keyed, observe, request, session};
+use crate::ledger::leases::history::granted;
 
 /// One script.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +34,8 @@ pub(crate) enum Sort {
     Burst,
     /// Groups about a few entities, with refused and repeated ones among them.
     Group,
+    /// Leases that are granted, carried and handed over.
+    Lease,
 }
 
 /// Sorts of steps in a script of single commands.
@@ -48,6 +52,7 @@ impl Script {
             Sort::Single => "single",
             Sort::Burst => "burst",
             Sort::Group => "group",
+            Sort::Lease => "lease",
         };
         [sort.to_owned(), self.steps.to_string(), self.handles.to_string(), self.batch_max.to_string()]
     }
@@ -58,6 +63,7 @@ impl Script {
             "single" => Sort::Single,
             "burst" => Sort::Burst,
             "group" => Sort::Group,
+            "lease" => Sort::Lease,
             _ => return None,
         };
         let (steps, handles) = (steps.parse().ok()?, handles.parse().ok()?);
@@ -77,6 +83,7 @@ impl Script {
                 Sort::Single => single(ledger, step, &each)?,
                 Sort::Burst => burst(ledger, step, &each)?,
                 Sort::Group => groups(ledger, step, &each)?,
+                Sort::Lease => leases(ledger, step, &each)?,
             }
         }
         Ok(())
@@ -166,6 +173,41 @@ fn groups(ledger: &Ledger, step: u64, each: impl Fn(&Receipt)) -> Result<()> {
             other => bail!("a group of step {step} was answered with {other:?}"),
         }
     }
+    Ok(())
+}
+
+/// A lease is granted with the entity, carried, and handed over in one act, so that somebody holds it at every moment. What comes from a
+/// third one or with the first epoch is refused, however often the script is sent.
+fn leases(ledger: &Ledger, step: u64, each: impl Fn(&Receipt)) -> Result<()> {
+    const LONG: Duration = Duration::from_hours(1);
+    let entity = session(1 << 42 | u128::from(step));
+    let said = |order, terms| {
+        let mut request = request(entity, step as i64, order);
+        request.command.lease = Some(terms);
+        request
+    };
+    let born = ledger.append(keyed(said(create("a run"), LeaseTerms::grant("first", LONG)), "born"));
+    let born = born.context("a creation that grants a lease")?;
+    each(&born);
+    let first = granted(&born.record.event()?.data).context("no epoch was given")?;
+    let handed_over = Group::new(said(observe("part", 2), LeaseTerms::carrying(first).and_end()))
+        .and(said(observe("part", 3), LeaseTerms::grant("second", LONG)));
+    let by_third = said(observe("part", 0), LeaseTerms::grant("third", LONG));
+    // Everything is sent before anything is heard of it, so the epoch of the second one is reckoned.
+    let waiting = ledger.submit(by_third);
+    let carried = ledger.submit(keyed(said(observe("part", 1), LeaseTerms::carrying(first)), "carried"));
+    let moved = ledger.submit_group(handed_over.keyed("handed over"));
+    let stale = ledger.submit(said(observe("part", 4), LeaseTerms::carrying(first)));
+    let next = ledger.submit(keyed(said(observe("part", 5), LeaseTerms::carrying(first + 1)), "next"));
+    for (ticket, wanted) in [(waiting, RefusalCode::LeaseHeld), (stale, RefusalCode::LeaseLost)] {
+        match ticket.wait() {
+            Err(AppendError::Refused(refusal)) if refusal.code == wanted => {}
+            other => bail!("{wanted} was expected in step {step}, and the answer is {other:?}"),
+        }
+    }
+    each(&carried.wait().context("what carries the first epoch")?);
+    moved.wait().context("a lease that is handed over")?.iter().for_each(&each);
+    each(&next.wait().context("what carries the second epoch")?);
     Ok(())
 }
 

@@ -12,6 +12,7 @@ use callboard_ledger::{AppendError, Group, GroupError, Receipt, Request};
 use uuid::Uuid;
 
 use crate::harness::dice::Dice;
+use crate::ledger::model::lease::{self, BelievedLease};
 use crate::ledger::model::wild::Wild;
 
 /// Entities in one sequence.
@@ -37,6 +38,7 @@ struct Planned {
 pub(crate) struct Believed {
     /// Where it stands once everything that was sent is answered.
     decided: Entity,
+    lease: BelievedLease,
     keys: HashMap<String, Event>,
     keyed: Vec<Request>,
     /// What the answers so far say.
@@ -68,6 +70,7 @@ impl Sequence {
                 let id = EntityId::new(wild.kind(&mut dice), Uuid::from_u128(bits));
                 Believed {
                     decided: Entity::unborn(id),
+                    lease: BelievedLease::default(),
                     keys: HashMap::new(),
                     keyed: Vec::new(),
                     entity: Entity::unborn(id),
@@ -86,7 +89,7 @@ impl Sequence {
         let request = if !believed.keyed.is_empty() && self.dice.roll(8) == 0 {
             self.dice.pick(&believed.keyed).clone()
         } else {
-            wild.request(&mut self.dice, &believed.decided.state)
+            believed.request(&mut self.dice, wild)
         };
         let decision = believed.decide(&request);
         if request.command.key.is_some() {
@@ -97,8 +100,7 @@ impl Sequence {
 
     /// Makes a group and decides about it: all of it is believed, or nothing.
     pub(crate) fn next_group(&mut self, wild: &Wild) -> ExpectedGroup {
-        let before: Vec<_> =
-            self.entities.iter().map(|one| (one.decided.clone(), one.keys.clone())).collect();
+        let before: Vec<_> = self.entities.iter().map(Believed::so_far).collect();
         let planned = match self.groups.len() as u64 {
             0 => None,
             many => (self.dice.roll(3) == 0).then(|| self.groups[self.dice.roll(many) as usize].clone()),
@@ -114,7 +116,7 @@ impl Sequence {
                 Some(planned) => planned.parts[nth].clone(),
                 None => {
                     let at = self.dice.roll(ENTITIES) as usize;
-                    (at, wild.request(&mut self.dice, &self.entities[at].decided.state))
+                    (at, self.entities[at].request(&mut self.dice, wild))
                 }
             };
             // The first command about an entity has the key of the group, and each further one a key of its own.
@@ -133,8 +135,8 @@ impl Sequence {
         }
         self.sent += size;
         if refused.is_some() {
-            for (one, (decided, keys)) in self.entities.iter_mut().zip(before) {
-                (one.decided, one.keys) = (decided, keys);
+            for (one, before) in self.entities.iter_mut().zip(before) {
+                (one.decided, one.lease, one.keys) = before;
             }
         }
         if planned.is_none() {
@@ -152,7 +154,7 @@ impl Sequence {
     ) -> Result<(), String> {
         match (&expected.refused, answer) {
             (Some((at, refusal)), Err(GroupError::Refused { at: given_at, refusal: given }))
-                if *at == given_at && *refusal == given =>
+                if *at == given_at && lease::agrees(refusal, &given) =>
             {
                 Ok(())
             }
@@ -175,13 +177,35 @@ fn group_of(parts: &[Expected], key: Option<String>) -> Group {
 }
 
 impl Believed {
+    /// The next command about it.
+    fn request(&self, dice: &mut Dice, wild: &Wild) -> Request {
+        let mut request = wild.request(dice, &self.decided.state);
+        self.lease.add_terms(dice, &mut request);
+        request
+    }
+
+    /// What a group that is refused goes back to.
+    fn so_far(&self) -> (Entity, BelievedLease, HashMap<String, Event>) {
+        (self.decided.clone(), self.lease.clone(), self.keys.clone())
+    }
+
     fn decide(&mut self, request: &Request) -> Result<Decision, Box<Refusal>> {
         let mut context = Context::new(&request.actor, request.now);
         context.cause = request.cause.as_deref();
-        context.lease = LeaseState::Free;
         context.earlier = request.command.key.as_ref().and_then(|key| self.keys.get(key));
-        let decision = decide(&self.decided, request.command.clone().recordable(), &context);
+        let changed = self
+            .lease
+            .judge(request, context.earlier)
+            .map_err(|code| lease::refusal(&self.decided.state, code))?;
+        let held = self.lease.held();
+        context.lease = held.as_ref().map_or(LeaseState::Free, LeaseState::Held);
+        let mut command = request.command.clone().recordable();
+        if let Some(changed) = &changed {
+            changed.add_to(&mut command.order);
+        }
+        let decision = decide(&self.decided, command, &context);
         if let Ok(Decision::Record(event)) = &decision {
+            self.lease.follow(changed);
             if let Err(misfit) = self.decided.apply(event) {
                 unreachable!("BUG: decided and does not apply: {misfit}")
             }
@@ -215,7 +239,7 @@ impl Believed {
                 if receipt.record.version == *version { Ok(()) } else { differs("another repeat") }
             }
             (Err(refusal), Err(AppendError::Refused(given))) => {
-                if refusal == given {
+                if lease::agrees(refusal, given) {
                     Ok(())
                 } else {
                     differs("another refusal")

@@ -9,12 +9,15 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use callboard_kernel::{EntityId, RefusalCode};
+use callboard_kernel::{Actor, EntityId, LeaseTerms, RefusalCode};
 use callboard_ledger::{
     AppendError, Fault, Group, GroupError, Hash, Ledger, Page, Receipt, RecordScope, Request,
 };
 
+use callboard_lifecycle::ActorClass;
+
 use crate::harness::commands::{create, keyed, observe, request, session, whole_run};
+use crate::ledger::leases::history::{act, granted};
 
 /// What everybody shares.
 pub(crate) struct Stand {
@@ -55,6 +58,10 @@ pub(crate) struct Faults {
 
 /// The entity that all of them write to.
 pub(crate) const SHARED: u128 = u128::MAX - 1;
+/// The entity whose lease all of them want.
+pub(crate) const LEASED: u128 = u128::MAX - 2;
+/// How long they get that lease: shorter than most faults, so that some wake up without it.
+const LEASE: Duration = Duration::from_millis(150);
 /// A command that is not answered by then is a failure. A server may take a minute to end, and longer to recover.
 const ANSWER_MAX: Duration = Duration::from_secs(150);
 /// Of the commands of a caller, each of this many has no key.
@@ -174,6 +181,50 @@ impl Stand {
         }
     }
 
+    /// Sends a command that rests on a lease under its key until it is answered; nothing if the lease is not the caller's.
+    fn ask_leased(&self, who: &str, ledger: &Ledger, request: &Request) -> Result<Option<Receipt>> {
+        let begun = Instant::now();
+        loop {
+            match self.send(who, ledger, request.clone()) {
+                Ok(receipt) => return Ok(Some(receipt)),
+                Err(AppendError::Refused(refusal))
+                    if matches!(refusal.code, RefusalCode::LeaseHeld | RefusalCode::LeaseLost) =>
+                {
+                    return Ok(None);
+                }
+                Err(AppendError::Fault(fault))
+                    if begun.elapsed() <= ANSWER_MAX && !matches!(fault, Fault::Corrupt(_)) => {}
+                Err(other) => bail!("{who}: {:?} was answered with {other:?}", request.command.key),
+            }
+        }
+    }
+
+    /// Claims what only one may hold and acts as long as it may, through whatever happens meanwhile, and with the epoch of its
+    /// claim before as well, which is over.
+    fn call_leased(&self, who: &str, ledger: &Ledger, step: u64, last: &mut Option<u64>) -> Result<()> {
+        let said = |part: &str| {
+            let actor = Actor::new(ActorClass::Worker, who);
+            let request = Request { actor, ..request(session(LEASED), 0, observe("claims", 1)) };
+            keyed(request, format!("{who} step {step} {part}"))
+        };
+        let mut claim = said("claim");
+        claim.command.lease = Some(LeaseTerms::grant(who, LEASE));
+        let Some(claimed) = self.ask_leased(who, ledger, &claim)? else { return Ok(()) };
+        let Some(epoch) = granted(&claimed.record.event()?.data) else {
+            bail!("{who}: a claim granted nothing: {claimed:?}");
+        };
+        if let Some(last) = last.replace(epoch) {
+            self.ask_leased(who, ledger, &act(said("late"), last, LeaseTerms::carrying(last)))?;
+        }
+        for part in ["one", "two", "three"] {
+            self.ask_leased(who, ledger, &act(said(part), epoch, LeaseTerms::carrying(epoch)))?;
+        }
+        if step.is_multiple_of(2) {
+            self.ask_leased(who, ledger, &act(said("end"), epoch, LeaseTerms::carrying(epoch).and_end()))?;
+        }
+        Ok(())
+    }
+
     /// Sends an answered command once more, as a caller does that lost the answer: it must get the same record.
     fn repeat(&self, who: &str, ledger: &Ledger, request: &Request, answer: &Receipt) -> Result<()> {
         let begun = Instant::now();
@@ -208,7 +259,7 @@ impl Stand {
     /// Writes until it is over: whole runs of its own, the shared entity by its version, and commands without a key.
     pub(crate) fn call(&self, ledger: &Ledger, caller: u64) -> Result<()> {
         let (who, orders) = (format!("caller {caller}"), whole_run());
-        let mut step = 0;
+        let (mut step, mut epoch) = (0, None);
         while !self.is_over.load(Ordering::SeqCst) {
             let run = u128::from(caller) << 64 | u128::from(step / orders.len() as u64);
             let order = orders[step as usize % orders.len()].clone();
@@ -233,6 +284,9 @@ impl Stand {
             }
             if step % KEYLESS == 2 {
                 self.call_groups(&who, ledger, u128::from(caller) << 64 | u128::from(step))?;
+            }
+            if step % KEYLESS == 3 {
+                self.call_leased(&who, ledger, step, &mut epoch)?;
             }
             step += 1;
         }
