@@ -45,6 +45,8 @@ pub struct Summary {
     pub looping_steps: Option<u64>,
     /// The oldest tool call that has no result yet.
     pub open_tool: Option<OpenTool>,
+    /// Whether it is summarising its context.
+    pub is_compacting: bool,
     /// The tools that it asked for and was not allowed to use.
     pub denied: Vec<String>,
     /// The tools whose process was killed, as far as their results tell.
@@ -237,6 +239,7 @@ impl Summary {
             retrying: None,
             looping_steps: None,
             open_tool: None,
+            is_compacting: false,
             denied: Vec::new(),
             killed_tools: Vec::new(),
             rate_limit: None,

@@ -167,6 +167,11 @@ impl Tally {
         }
     }
 
+    /// It began to summarise its context, or has done so.
+    pub(crate) const fn compacts(&mut self, is_compacting: bool) {
+        self.summary.is_compacting = is_compacting;
+    }
+
     /// A tool was called with an input, as it stands in the event; none where the event does not tell the whole of it.
     pub(crate) fn tool_started(&mut self, id: &str, name: &str, input: Option<&str>) {
         let (id, name) = (bounded(id, WORD_BYTES_MAX), bounded(name, WORD_BYTES_MAX));

@@ -37,6 +37,8 @@ use crate::commands::runs::run::RunArgs;
 use crate::commands::runs::shim::ShimArgs;
 use crate::commands::runs::stop::StopArgs;
 use crate::commands::runs::wait::WaitArgs;
+use crate::commands::tasks::board::BoardArgs;
+use crate::commands::tasks::task::TaskArgs;
 use crate::error::{Error, Exit};
 use crate::launch::shim_input;
 use crate::show::screen::Screen;
@@ -74,6 +76,8 @@ enum Command {
     Attach(AttachArgs),
     Events(EventsArgs),
     Attention(AttentionArgs),
+    Task(TaskArgs),
+    Board(BoardArgs),
     Stop(StopArgs),
     Retry(RetryArgs),
     Wait(WaitArgs),
@@ -126,6 +130,8 @@ impl Cli {
             Command::Attach(args) => args.run(&screen, &store),
             Command::Events(args) => args.run(&screen, &store),
             Command::Attention(args) => args.run(&screen, &store),
+            Command::Task(args) => args.run(&screen, &store),
+            Command::Board(args) => args.run(&screen, &store),
             Command::Stop(args) => args.run(&screen, &store),
             Command::Retry(args) => args.run(&screen, &store),
             Command::Wait(args) => args.run(&screen, &store),

@@ -20,6 +20,7 @@ use callboard_notify::SettingsError;
 use callboard_server::ServeError;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use crate::input::plan::Flaw;
 use crate::show::screen::steady;
 use crate::show::style::{ERROR, LEAD, paint};
 
@@ -197,6 +198,14 @@ pub(crate) enum Error {
     /// A contract that cannot be kept to.
     #[error("the contract is not understood")]
     Contract(#[source] callboard_delivery::Error),
+    /// A plan with flaws.
+    #[error("{file} is not imported")]
+    Plan {
+        /// The file.
+        file: String,
+        /// Everything that is wrong with it.
+        flaws: Vec<Flaw>,
+    },
     /// A run that was not started.
     #[error(transparent)]
     Run(RunError),
@@ -242,6 +251,7 @@ impl Error {
             | Self::Line { .. }
             | Self::Ambiguous { .. }
             | Self::Contract(_)
+            | Self::Plan { .. }
             | Self::Settings(_)
             | Self::Serve(ServeError::Remote(_) | ServeError::Traces(_)) => Exit::USAGE,
             Self::Refused(_) | Self::NeedsPerson { .. } | Self::InSandbox(_) | Self::ChangedRecipe(..) => {
@@ -297,7 +307,14 @@ impl Error {
     /// The three lines.
     pub(crate) fn report(&self) -> String {
         let (because, instead) = self.why_and_what_next();
+        let flaws = match self {
+            Self::Plan { file, flaws } => {
+                flaws.iter().map(|flaw| one_line(&format!("{file}:{flaw}")) + "\n").collect()
+            }
+            _ => String::new(),
+        };
         line(ERROR, "error:", &self.to_string())
+            + &flaws
             + &line(LEAD, "  because:", &because)
             + &line(LEAD, "  try:", &instead)
     }
@@ -324,6 +341,13 @@ impl Error {
                 return (told(cause), advice::on_asking(cause).to_owned());
             }
             Self::Settings(cause) => (told(cause), "docs/notifications.md lists the settings"),
+            Self::Plan { flaws, .. } => {
+                let because = match flaws.len() {
+                    1 => "it has a flaw, and nothing was recorded".to_owned(),
+                    many => format!("it has {many} flaws, and nothing was recorded"),
+                };
+                (because, "docs/tasks.md says what a plan may hold")
+            }
             Self::Contract(cause) => (cause.to_string(), "docs/artifacts.md says what a contract may hold"),
             Self::Run(cause) => return of_run(cause),
             Self::Shim(cause) => (cause.to_string(), "leave --detach out and run it in the foreground"),

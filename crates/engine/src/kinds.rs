@@ -8,6 +8,7 @@ mod rules;
 mod schedule;
 mod session;
 mod show;
+mod task;
 mod team;
 
 use callboard_lifecycle::Kind;
@@ -26,7 +27,7 @@ pub(crate) fn rules(kind: Kind) -> &'static dyn KindRules {
         Kind::Session => &session::Rules,
         Kind::Show => &show::Rules,
         Kind::Subagent => &Plain,
-        Kind::Task => &Plain,
+        Kind::Task => &task::Rules,
         Kind::TaskTurn => &Plain,
         Kind::Team => &team::Rules,
         Kind::Turn => &Plain,

@@ -13,9 +13,10 @@ use std::time::Duration;
 use callboard_engine::board::{Fleet, Trends};
 use callboard_engine::notify::Settings as NotifySettings;
 use callboard_engine::{
-    Clock, Host, HostedServices, NotifierService, ReaperService, STORE_LEASE, Service, ServiceHost,
+    Clock, Host, HostedServices, NotifierService, ReaperService, STORE_LEASE, Service, ServiceHost, TASKS_LEASE,
     host_lease, service_holder, services_of_kinds,
 };
+use callboard_engine::tasks::{OVERDUE, TaskService};
 use callboard_ledger::{Ledger, ReadError};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
@@ -267,7 +268,8 @@ fn services(config: &Config) -> io::Result<Vec<HostedServices>> {
         of_store.push(Box::new(TraceService(settings)));
     }
     of_store.extend(services_of_kinds());
-    let mut hosted = vec![(STORE_LEASE.to_owned(), of_store)];
+    let tasks: Box<dyn Service> = Box::new(TaskService::new(clock(), OVERDUE));
+    let mut hosted = vec![(STORE_LEASE.to_owned(), of_store), (TASKS_LEASE.to_owned(), vec![tasks])];
     if let Some(every) = config.reap {
         let runs = config.state_dir.join("runs");
         let reaper = ReaperService::new(Arc::clone(&host), clock(), runs, every);

@@ -9,3 +9,4 @@ pub(crate) mod host;
 pub(crate) mod records;
 pub(crate) mod reference;
 pub(crate) mod runs;
+pub(crate) mod tasks;

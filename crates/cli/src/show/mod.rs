@@ -3,6 +3,7 @@
 //! Invariant: only `style` names a colour, and only `terminal_filter` lets a command's bytes reach a terminal.
 
 pub(crate) mod closing;
+pub(crate) mod columns;
 pub(crate) mod live;
 pub(crate) mod record_text;
 pub(crate) mod screen;

@@ -21,9 +21,10 @@ pub(crate) enum Form<'a> {
     Text(&'a dyn Fn(&Record) -> String),
 }
 
+/// A refusal as an answer for programs.
 #[derive(Serialize)]
-struct Refused<'a> {
-    refused: &'a Refusal,
+pub(crate) struct Refused<'a> {
+    pub(crate) refused: &'a Refusal,
 }
 
 /// Sends the command and writes the record, or the refusal.

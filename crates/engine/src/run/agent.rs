@@ -8,7 +8,8 @@ use callboard_kernel::fact::{self, Fact, Records};
 use callboard_kernel::{Facts, Moment};
 
 /// The facts that change how a run is judged, so that they are written soon.
-pub(crate) const JUDGED_BY: [&str; 7] = [
+pub(crate) const JUDGED_BY: [&str; 8] = [
+    fact::COMPACTING.name(),
     fact::WAITS_FOR.name(),
     fact::LIMITED_UNTIL.name(),
     fact::ERRORS_IN_ROW.name(),
@@ -50,6 +51,7 @@ impl Conditions {
         known.tell(fact::RETRYING, self.retrying(summary));
         known.tell(fact::LOOPING, self.looping(summary));
         known.tell(fact::OPEN_TOOL, self.open_tool());
+        known.tell(fact::COMPACTING, summary.is_compacting.then_some(true));
         known.tell(fact::DENIED, denied(summary));
         if summary.program.reports_end() {
             facts.record(fact::ERRORS_IN_ROW, summary.errors_in_row);

@@ -169,7 +169,7 @@ pub(super) fn shown(
 }
 
 /// Who or what moves a task on, in one sentence.
-pub(crate) fn next_move(state: TaskState, facts: &Facts) -> String {
+pub fn next_move(state: TaskState, facts: &Facts) -> String {
     match task::next_move(state, facts) {
         Some(NextMove::Person(what)) => format!("a person: {what}"),
         Some(NextMove::AnyWorker) => "any worker that claims it".to_owned(),

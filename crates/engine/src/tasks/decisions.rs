@@ -6,7 +6,7 @@
 
 use callboard_kernel::task;
 use callboard_kernel::{
-    Actor, EntityId, EvidenceRef, Facts, LeaseTerms, Moment, RETRIES_MAX, StateReason, TurnGoal, Value, fact,
+    Actor, EntityId, EvidenceRef, Facts, LeaseTerms, Moment, RETRIES_MAX, RefusalCode, StateReason, TurnGoal, Value, fact,
 };
 use callboard_ledger::{Group, Request, Stored};
 use callboard_lifecycle::task::{TaskState, TransitionReason};
@@ -15,6 +15,7 @@ use callboard_lifecycle::worker::WorkerState;
 use callboard_lifecycle::{ActorClass, ReasonCode, Words};
 use callboard_wire::TaskChange;
 
+use super::acting::refused;
 use super::asking::{Asking, TaskError, carrying, reason, shown, unfit};
 use super::holding::id_in;
 use super::new_task::{bounded, scope, span, word};
@@ -161,10 +162,9 @@ impl Asking<'_> {
         let is_free = task::held_files(&stored.entity).is_empty()
             && stored.entity.facts.known(fact::LEASE_HOLDER).is_none();
         if !is_free || stored.entity.ended_at.is_some() {
-            return Err(unfit(
-                format!("{id} is being worked on, or has ended"),
-                "change a task that is planned, open or blocked",
-            ));
+            let help = "change a task that is planned, open or blocked".to_owned();
+            let problem = "it is being worked on, or has ended";
+            return Err(refused(&stored, RefusalCode::NotPermitted, problem, help));
         }
         let mut data = Facts::none();
         if let Some(title) = &change.title {

@@ -7,8 +7,8 @@
 use std::time::Duration;
 
 use callboard_kernel::{
-    Actor, EntityId, Facts, LeaseTerms, Moment, StateReason, TurnGoal, fact, turn_state, turn_way,
-    worker_state, worker_way,
+    Actor, EntityId, Facts, LeaseTerms, Moment, RefusalCode, StateReason, TurnGoal, fact, turn_state,
+    turn_way, worker_state, worker_way,
 };
 use callboard_ledger::{Claim, ClaimQuery, Group, Lease, LeaseError, Receipt, Request, Stored};
 use callboard_lifecycle::task::TaskState;
@@ -17,6 +17,7 @@ use callboard_lifecycle::worker::{AbortReason, WorkerState, WorkerTrigger};
 use callboard_lifecycle::{ActorClass, Kind, ReasonCode};
 use callboard_supervisor::Identity;
 
+use super::acting::refused;
 use super::asking::{Asking, TaskError, carrying, reason, shown, unfit};
 use crate::ids::new_id;
 use crate::run::whereabouts;
@@ -180,7 +181,10 @@ impl Asking<'_> {
         match self.ledger.renew_lease(&hold.lease(), length) {
             Ok(lease) => Ok(lease.until),
             Err(LeaseError::Store(error)) => Err(error.into()),
-            Err(lost) => Err(unfit(lost.to_string(), "stop; claim it again if it is still to be done")),
+            Err(lost) => {
+                let help = "stop; claim it again if it is still to be done".to_owned();
+                Err(refused(&self.task(hold.task)?, RefusalCode::LeaseLost, &lost.to_string(), help))
+            }
         }
     }
 
@@ -265,12 +269,21 @@ impl Asking<'_> {
                 TaskTurnEvent::AgentReaped => {
                     self.acting_as(Actor::new(ActorClass::Supervisor, self.actor.id.clone()))
                 }
-                _ => self.clone(),
+                _ => self.for_turn(&stored),
             };
             steps.push(asking.follow(turn, event, turn_reason(at, event, seen), data));
             at = to;
         }
         Ok(steps)
+    }
+
+    /// Who moves a turn: whether a person or an agent may act for its task is decided with the task, in the same group.
+    fn for_turn(&self, turn: &Stored) -> Self {
+        match (self.actor.class, id_in(turn, fact::WORKER)) {
+            (ActorClass::Operator, _) => self.system("board"),
+            (ActorClass::Agent, Some(worker)) => self.acting_as(worker_actor(worker)),
+            _ => self.clone(),
+        }
     }
 
     /// The commands that lead a worker to a state; none if it is there or cannot get there.

@@ -4,6 +4,7 @@
 //! epoch of its lease. Nothing here decides: a refusal of the kernel is the answer. Deliberately absent: processes and git,
 //! which `callboard-crew` has.
 
+mod acting;
 mod asking;
 mod decisions;
 mod filing;
@@ -15,7 +16,8 @@ mod service;
 mod signal;
 mod story;
 
-pub use asking::{Asking, TaskError};
+pub use acting::{lease, refused};
+pub use asking::{Asking, TaskError, next_move};
 pub use decisions::{Decided, Recovered, Rejection};
 pub use filing::PlanTask;
 pub use holding::{Hold, LEASE, NewWorker, WorkerEnd};

@@ -29,9 +29,13 @@ impl Claude {
             "permission_denied" => with(line, tally, permission_denied),
             "session_writes_lost" => tally.note(Note::WritesLost),
             "model_refusal_no_fallback" => self.refused = true,
-            "compact_boundary" | "files_persisted" | "local_command_output" => tally.progress(),
-            "status"
-            | "hook_started"
+            "compact_boundary" => {
+                tally.compacts(false);
+                tally.progress();
+            }
+            "files_persisted" | "local_command_output" => tally.progress(),
+            "status" => with(line, tally, status),
+            "hook_started"
             | "hook_progress"
             | "hook_response"
             | "notification"
@@ -87,6 +91,18 @@ fn api_retry(retry: ApiRetry<'_>, tally: &mut Tally) {
     // The backoff is a float in some releases; a fraction of a millisecond is of no interest.
     let delay_ms = retry.retry_delay_ms.map(|delay| delay as u64);
     tally.retry(retry.attempt, retry.max_retries, delay_ms, &error, retry.error_status);
+}
+
+#[derive(Deserialize)]
+struct Status<'a> {
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    status: Option<Text<'a>>,
+}
+
+/// It says when it begins to summarise its context; any other word, or none, means that it does not.
+fn status(status: Status<'_>, tally: &mut Tally) {
+    tally.compacts(Text::or_empty(&status.status) == "compacting");
+    tally.activity();
 }
 
 #[derive(Deserialize)]

@@ -5,7 +5,7 @@
 
 use callboard_kernel::{Command, Create, EntityId, Facts, Order, fact};
 use callboard_ledger::Ledger;
-use callboard_lifecycle::{Kind, Lifecycle};
+use callboard_lifecycle::{Kind, Lifecycle, Need};
 use clap::Args;
 
 use crate::clock;
@@ -18,7 +18,8 @@ use crate::store::sending::{Form, send};
 
 /// Record a new entity by hand, for programs that do the work themselves.
 ///
-/// Prints its id. It begins in the first of the start states of its kind unless --state names another.
+/// Prints its id. It begins in the first of the start states of its kind that waits for nobody's decision, unless --state
+/// names another.
 #[derive(Args, Debug)]
 pub(crate) struct CreateArgs {
     /// What it is.
@@ -60,8 +61,7 @@ impl CreateArgs {
     }
 
     fn start(&self) -> Result<Lifecycle, Error> {
-        let first = self.kind.machine().start.iter().next().unwrap_or(0);
-        let Some(name) = &self.state else { return Ok(Lifecycle::new(self.kind, first)) };
+        let Some(name) = &self.state else { return Ok(first_start(self.kind)) };
         Lifecycle::parse(self.kind, name).map_err(|unknown| Error::CommandLine {
             because: format!("{} has no state {name:?}", self.kind),
             instead: instead_of(&unknown, &format!("callboard machines {} lists them", self.kind)),
@@ -101,4 +101,11 @@ impl CreateArgs {
         }
         Ok(data)
     }
+}
+
+/// Where an entity of a kind begins unless somebody says otherwise: not where it waits for a decision, if it need not.
+fn first_start(kind: Kind) -> Lifecycle {
+    let starts = || kind.machine().start.iter().map(|state| Lifecycle::new(kind, state));
+    let is_decided = |state: &Lifecycle| state.def().need != Some(Need::Decision);
+    starts().find(is_decided).or_else(|| starts().next()).unwrap_or_else(|| Lifecycle::new(kind, 0))
 }
