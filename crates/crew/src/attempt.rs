@@ -71,8 +71,8 @@ impl Crew {
         let request = self.request(stored, &place, hold);
         let facts = self.place_facts(&place, hold);
         if let Err(problem) = self.launch.start(run, &format!("task {}", hold.task), &request) {
-            let mut failure = Failure::new(const { ReasonCode::of("task.failed.spawn") }, problem);
-            failure.is_final = true;
+            // A command that is not there is the end of a run; this is a supervisor that could not begin, which may work later.
+            let failure = Failure::new(const { ReasonCode::of("task.failed.spawn") }, problem);
             return self.fresh(asking).report_failed(hold, &failure);
         }
         self.fresh(asking).launched(hold, Some(run), facts)?;

@@ -320,6 +320,14 @@ pub fn subtasks(facts: &Facts) -> Vec<EntityId> {
     facts.read(fact::SUBTASKS).unwrap_or_default().iter().filter_map(id).collect()
 }
 
+/// Was it a run for a task, and has it ended? What became of it is told by the task.
+pub fn is_told_by_task(entity: &Entity) -> bool {
+    let parent = || entity.facts.read(fact::PARENT).and_then(|text| text.parse::<EntityId>().ok());
+    entity.ended_at.is_some()
+        && entity.state.id.kind() == Kind::Session
+        && parent().is_some_and(|parent| parent.kind() == Kind::TaskTurn)
+}
+
 /// The state of a task; nothing if it is none, or has none yet.
 pub fn state(entity: &Entity) -> Option<TaskState> {
     entity.state.lifecycle.and_then(of)

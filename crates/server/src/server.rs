@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use callboard_engine::board::{Fleet, Trends};
 use callboard_engine::notify::Settings as NotifySettings;
-use callboard_engine::{
-    Clock, Host, HostedServices, NotifierService, ReaperService, STORE_LEASE, Service, ServiceHost, TASKS_LEASE,
-    host_lease, service_holder, services_of_kinds,
-};
 use callboard_engine::tasks::{OVERDUE, TaskService};
+use callboard_engine::{
+    Clock, Host, HostedServices, NotifierService, ReaperService, STORE_LEASE, Service, ServiceHost,
+    TASKS_LEASE, host_lease, service_holder, services_of_kinds,
+};
 use callboard_ledger::{Ledger, ReadError};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};

@@ -2,5 +2,8 @@
 
 #![cfg(test)]
 
+#[path = "../../../ledger/tests/common/cluster.rs"]
+mod cluster;
+mod many;
 mod stage;
 mod twenty;

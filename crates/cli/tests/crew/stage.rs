@@ -39,6 +39,7 @@ impl Stage {
         stage.git(&["add", "."]);
         stage.git(&["commit", "-q", "-m", "begin"]);
         std::fs::create_dir_all(stage.path("tries")).unwrap();
+        std::fs::create_dir_all(stage.path("state")).unwrap();
         stage
     }
 
@@ -63,8 +64,12 @@ impl Stage {
     }
 
     pub(crate) fn ledger(&self) -> Ledger {
+        self.try_ledger().unwrap()
+    }
+
+    pub(crate) fn try_ledger(&self) -> Result<Ledger, callboard_ledger::OpenError> {
         let key_path = Some(self.path("state/board.db.key"));
-        Ledger::connect(&self.store, Options { key_path, ..Options::default() }).unwrap()
+        Ledger::connect(&self.store, Options { key_path, ..Options::default() })
     }
 
     pub(crate) fn asking<'a>(&self, ledger: &'a Ledger) -> Asking<'a> {
@@ -112,9 +117,16 @@ impl Stage {
         finish(child)
     }
 
+    /// Starts a worker that works until nothing is left to do.
     pub(crate) fn start_work(&self, concurrency: &str, script: &str) -> Child {
         let mut command = self.callboard(&self.work_args(concurrency, script));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// The same without anybody who reads what it says.
+    pub(crate) fn start_silent_work(&self, concurrency: &str, script: &str) -> Child {
+        let mut command = self.callboard(&self.work_args(concurrency, script));
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 
     pub(crate) fn tasks(&self) -> Vec<Stored> {

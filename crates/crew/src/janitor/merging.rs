@@ -295,7 +295,9 @@ impl Crew {
         let rejection = Rejection { failure, verdicts: vec![verdict("it can be merged", false, &told)] };
         self.tell(&format!("{}: {told}", candidate.stored.entity.state.id));
         match self.asking(self.system_actor()).reject(&candidate.stored, &rejection) {
-            Ok(()) | Err(TaskError::Refused(_)) => Ok(()),
+            Ok(()) => Ok(()),
+            // What waits for a person is left to that person, with what stands in the way.
+            Err(TaskError::Refused(_)) => self.note_problem(&candidate.stored, &told),
             Err(error) => Err(error),
         }
     }

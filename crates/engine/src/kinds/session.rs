@@ -6,10 +6,10 @@ use callboard_kernel::health::{
     CompletedWith, Hold, Judgement, Liveness, Presence, RunClass, SessionFacts, Since, Stopping, Thresholds,
     judge_session,
 };
-use callboard_kernel::{Entity, Facts, Phase, Value, fact, phase};
+use callboard_kernel::{Axes, Entity, Facts, Phase, Value, fact, phase, task};
 use callboard_ledger::is_unwitnessed_end;
 use callboard_lifecycle::session::SessionState;
-use callboard_lifecycle::{Lifecycle, Outcome, PhaseName, ReasonCode, Words};
+use callboard_lifecycle::{Lifecycle, Outcome, PhaseName, PolicyVersion, ReasonCode, Severity, Tone, Words};
 
 use super::rules::{JudgeInput, KindRules, typed};
 use crate::judging::recorded::{command, keeper, survivors};
@@ -25,6 +25,13 @@ impl KindRules for Rules {
         let facts = session(entity, typed(state));
         let processes = recorded(entity, &facts);
         Some(Box::new(Run { facts, processes }))
+    }
+
+    fn severity(&self, entity: &Entity, state: Lifecycle) -> Option<(Severity, Tone)> {
+        // What became of a run for a task is told by the task; as a row of its own it would ask for the same person again.
+        let axes = Axes { lifecycle: Some(state), outcome: None, health: None, delivery: None };
+        let reason = entity.reasons.first().map(|reason| reason.code);
+        task::is_told_by_task(entity).then(|| (Severity::Neutral, axes.severity(PolicyVersion::V2, reason).1))
     }
 
     fn timed_out(&self, state: Lifecycle) -> Option<bool> {

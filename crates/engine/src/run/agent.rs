@@ -51,8 +51,10 @@ impl Conditions {
         known.tell(fact::RETRYING, self.retrying(summary));
         known.tell(fact::LOOPING, self.looping(summary));
         known.tell(fact::OPEN_TOOL, self.open_tool());
-        known.tell(fact::COMPACTING, summary.is_compacting.then_some(true));
         known.tell(fact::DENIED, denied(summary));
+        if summary.is_compacting || written.known(fact::COMPACTING).is_some() {
+            facts.record(fact::COMPACTING, summary.is_compacting.then_some(true));
+        }
         if summary.program.reports_end() {
             facts.record(fact::ERRORS_IN_ROW, summary.errors_in_row);
         }

@@ -6,7 +6,8 @@
 
 use callboard_kernel::task;
 use callboard_kernel::{
-    Actor, EntityId, EvidenceRef, Facts, LeaseTerms, Moment, RETRIES_MAX, RefusalCode, StateReason, TurnGoal, Value, fact,
+    Actor, EntityId, EvidenceRef, Facts, LeaseTerms, Moment, RETRIES_MAX, RefusalCode, StateReason, TurnGoal,
+    Value, fact,
 };
 use callboard_ledger::{Group, Request, Stored};
 use callboard_lifecycle::task::{TaskState, TransitionReason};
@@ -19,7 +20,7 @@ use super::acting::refused;
 use super::asking::{Asking, TaskError, carrying, reason, shown, unfit};
 use super::holding::id_in;
 use super::new_task::{bounded, scope, span, word};
-use super::reporting::{Failure, given_back_reason, needs_person};
+use super::reporting::{Failure, needs_person, say_given_back};
 
 /// What became of approving.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -228,7 +229,7 @@ impl Asking<'_> {
         failed.command.if_version = Some(stored.entity.state.version);
         let mut group = Group::new(failed);
         if let Some(turn) = id_in(stored, fact::TASK_TURN) {
-            for step in self.lead_turn(turn, TurnGoal::Failed, &rejection.failure.message, Facts::none())? {
+            for step in self.lead_turn(turn, TurnGoal::Reaped, &rejection.failure.message, Facts::none())? {
                 group = group.and(step);
             }
         }
@@ -360,12 +361,8 @@ impl Asking<'_> {
         }
         if let Some(turn) = id_in(stored, fact::TASK_TURN) {
             let system = self.system("board");
-            steps = system.lead_turn(turn, TurnGoal::Failed, because, Facts::none())?;
-            if let Some(last) = steps.last_mut()
-                && let callboard_kernel::Order::Transition(order) = &mut last.command.order
-            {
-                order.reasons = vec![given_back_reason(because)];
-            }
+            steps = system.lead_turn(turn, TurnGoal::Reaped, because, Facts::none())?;
+            say_given_back(&mut steps, because);
         }
         if let Some(worker) = id_in(stored, fact::LEASE_HOLDER) {
             let idle = self.system("board").lead_worker(worker, WorkerState::Idle, because)?;

@@ -5,11 +5,12 @@
 
 use callboard_kernel::task::{self, Dependency, NextMove};
 use callboard_kernel::{
-    EntityId, EvidenceRef, Facts, LeaseTerms, Moment, RETRIES_MAX, StateReason, TurnGoal, Value, fact,
+    EntityId, EvidenceRef, Facts, LeaseTerms, Moment, Order, RETRIES_MAX, StateReason, TurnGoal, Value, fact,
 };
 use callboard_ledger::{Group, Request, Stored};
 use callboard_lifecycle::task::{TaskState, TransitionReason};
-use callboard_lifecycle::worker::{AbortReason, WorkerState};
+use callboard_lifecycle::task_turn::TaskTurnEvent;
+use callboard_lifecycle::worker::{AbortReason, WorkerState, WorkerTrigger};
 use callboard_lifecycle::{Kind, ReasonCode, Words};
 
 use super::asking::{Asking, TaskError, carrying, reason, shown, unfit};
@@ -107,7 +108,7 @@ impl Asking<'_> {
     pub fn report_failed(&self, hold: &Hold, failure: &Failure) -> Result<(), TaskError> {
         let stored = self.task(hold.task)?;
         let failed = self.failed(hold.task, failure);
-        let mut steps = self.lead_turn(hold.turn, TurnGoal::Failed, &failure.evidence, failure.facts())?;
+        let mut steps = self.lead_turn(hold.turn, TurnGoal::Reaped, &failure.evidence, failure.facts())?;
         steps.extend(self.retried(&stored, failure));
         self.end_hold(hold, failed, steps, &failure.evidence)
     }
@@ -192,12 +193,8 @@ impl Asking<'_> {
     }
 
     fn given_back(&self, hold: &Hold, because: &str) -> Result<Vec<Request>, TaskError> {
-        let mut steps = self.lead_turn(hold.turn, TurnGoal::Failed, because, Facts::none())?;
-        if let Some(last) = steps.last_mut()
-            && let callboard_kernel::Order::Transition(order) = &mut last.command.order
-        {
-            order.reasons = vec![given_back_reason(because)];
-        }
+        let mut steps = self.lead_turn(hold.turn, TurnGoal::Reaped, because, Facts::none())?;
+        say_given_back(&mut steps, because);
         Ok(steps)
     }
 
@@ -208,12 +205,40 @@ impl Asking<'_> {
         for step in self.lead_worker(hold.worker, WorkerState::Idle, seen)? {
             group = group.and(step);
         }
+        if let Some(gone) = self.dismissed(hold.worker)? {
+            group = group.and(gone);
+        }
         self.send(group)?;
         Ok(())
     }
+
+    /// The command that lets a worker go which joined for one task by hand: nobody would ever tell that it is gone.
+    fn dismissed(&self, worker: EntityId) -> Result<Option<Request>, TaskError> {
+        let stored = self.stored(worker, Kind::Worker)?;
+        if stored.entity.facts.known(fact::BY).is_none() {
+            return Ok(None);
+        }
+        let why = shown(
+            const { ReasonCode::of("worker.dead.recycled") },
+            "it joined for this task alone",
+            "the end of its task",
+        );
+        Ok(Some(self.system("board").follow(worker, WorkerTrigger::Recycled, why, Facts::none())))
+    }
 }
 
-pub(super) fn given_back_reason(because: &str) -> StateReason {
+/// Says in the command that fails a turn that the task was given back.
+pub(super) fn say_given_back(steps: &mut [Request], because: &str) {
+    for step in steps {
+        if let Order::Transition(order) = &mut step.command.order
+            && order.trigger == Some(TaskTurnEvent::TaskFailed.into())
+        {
+            order.reasons = vec![given_back_reason(because)];
+        }
+    }
+}
+
+fn given_back_reason(because: &str) -> StateReason {
     shown(const { ReasonCode::of("task_turn.failed.given_back") }, because, because)
 }
 

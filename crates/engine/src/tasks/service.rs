@@ -16,7 +16,7 @@ use callboard_lifecycle::{ActorClass, Kind, ReasonCode, Words};
 
 use super::asking::{Asking, TaskError, carrying, reason, shown};
 use super::holding::{LEASE, id_in};
-use super::reporting::given_back_reason;
+use super::reporting::say_given_back;
 use crate::run::Clock;
 use crate::services::{Duty, Service, Stepped, TASKS};
 
@@ -154,12 +154,8 @@ impl Asking<'_> {
                 let open = self.go(id, TaskState::Open, why, Facts::none().and(fact::RUN, None::<&str>));
                 let mut group = Group::new(ended(versioned(open, &stored)));
                 if let Some(turn) = id_in(&stored, fact::TASK_TURN) {
-                    let mut steps = self.lead_turn(turn, TurnGoal::Failed, &told, Facts::none())?;
-                    if let Some(last) = steps.last_mut()
-                        && let callboard_kernel::Order::Transition(order) = &mut last.command.order
-                    {
-                        order.reasons = vec![given_back_reason(&told)];
-                    }
+                    let mut steps = self.lead_turn(turn, TurnGoal::Reaped, &told, Facts::none())?;
+                    say_given_back(&mut steps, &told);
                     group = steps.into_iter().fold(group, Group::and);
                 }
                 self.send(group)?;

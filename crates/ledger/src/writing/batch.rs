@@ -415,6 +415,9 @@ impl Stored {
 
     /// How urgent it is by what is stored; other health is judged when somebody looks.
     pub(crate) fn rank(&self) -> Severity {
+        if task::is_told_by_task(&self.entity) {
+            return Severity::Neutral;
+        }
         let delivery = self.entity.facts.read(fact::DELIVERY).and_then(|word| Delivery::parse(word).ok());
         let stays = self.entity.reasons.iter().any(|reason| STAYS.contains(&reason.code));
         let health = (stays || self.may_outlive_its_end()).then_some(Health::Degraded);

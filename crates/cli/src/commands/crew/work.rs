@@ -64,6 +64,8 @@ pub(crate) struct WorkArgs {
     command: Vec<String>,
 }
 
+/// The pause before the first retry of a task.
+const RETRY_PAUSE: Duration = Duration::from_secs(5);
 const _: () = assert!(LEASE.as_secs() == 30, "the default of --lease is the engine's");
 
 impl WorkArgs {
@@ -73,27 +75,18 @@ impl WorkArgs {
         let repo = self.repo.as_deref().map(repository).transpose()?;
         let ledger = store.open()?;
         let signal = CrewSignal::default();
-        let crew = Crew {
-            ledger: ledger.clone(),
-            clock: Arc::new(Real),
-            host: Arc::new(Host::this()),
-            launch: Arc::new(CrewRuns::new(store.again())),
-            query: ClaimQuery {
-                role: self.role.clone().or_else(|| profile.role.clone()),
-                labels: self.labels.clone(),
-                repos: repo.iter().map(|repo| repo.to_string_lossy().into_owned()).collect(),
-            },
-            profile,
-            repo,
-            state_dir: store.state_dir()?,
-            lease: self.lease.max(Duration::from_secs(1)),
-            retry_pause: self.retry_pause,
-            concurrency: usize::from(self.concurrency),
-            until: if self.once { Until::Quiet } else { Until::Told },
-            signal: signal.clone(),
-            closer: None,
-            say: Arc::new(|text| tell(&format!("{text}\n"))),
+        let mut crew = crew_of(store, ledger.clone(), profile)?;
+        crew.query = ClaimQuery {
+            role: self.role.clone().or_else(|| crew.profile.role.clone()),
+            labels: self.labels.clone(),
+            repos: repo.iter().map(|repo| repo.to_string_lossy().into_owned()).collect(),
         };
+        crew.repo = repo;
+        crew.lease = self.lease.max(Duration::from_secs(1));
+        crew.retry_pause = self.retry_pause;
+        crew.concurrency = usize::from(self.concurrency);
+        crew.until = if self.once { Until::Quiet } else { Until::Told };
+        crew.signal = signal.clone();
         let services = services(&crew, &ledger, store)?;
         let done = Arc::new(AtomicBool::new(false));
         let listening = listen(signal, Arc::clone(&done));
@@ -120,6 +113,27 @@ impl WorkArgs {
         }
         Ok(profile)
     }
+}
+
+/// A crew of this program on this host, with one worker and the usual bounds.
+pub(crate) fn crew_of(store: &Store, ledger: Ledger, profile: Profile) -> Result<Crew, Error> {
+    Ok(Crew {
+        ledger,
+        clock: Arc::new(Real),
+        host: Arc::new(Host::this()),
+        launch: Arc::new(CrewRuns::new(store.again())),
+        profile,
+        query: ClaimQuery::default(),
+        repo: None,
+        state_dir: store.state_dir()?,
+        lease: LEASE,
+        retry_pause: RETRY_PAUSE,
+        concurrency: 1,
+        until: Until::Told,
+        signal: CrewSignal::default(),
+        closer: None,
+        say: Arc::new(|text| tell(&format!("{text}\n"))),
+    })
 }
 
 /// The top of the repository around a directory, which must be one that tasks can be done in.

@@ -1,17 +1,19 @@
 //! `callboard task approve`: a person agrees to a plan, or to a result.
 
+use callboard_crew::Profile;
 use callboard_engine::tasks::{Asking, TaskError, refused};
-use callboard_kernel::{EntityId, RefusalCode, task};
+use callboard_kernel::{EntityId, RefusalCode, fact, task};
 use callboard_ledger::Stored;
 use callboard_lifecycle::task::TaskState;
 use clap::Args;
 
 use super::SubjectArgs;
+use crate::commands::crew::work;
 use crate::error::{Error, Exit};
 use crate::show::screen::Screen;
 use crate::store::Store;
 
-/// Approve a task of a plan, which opens it to be claimed.
+/// Approve a task of a plan, which opens it to be claimed, or a result that waits for approval, which merges it.
 #[derive(Args, Debug)]
 pub(crate) struct ApproveArgs {
     #[command(flatten)]
@@ -27,7 +29,7 @@ impl ApproveArgs {
         self.subject.decide(screen, store, "approving", |asking, id| {
             let stored = asking.task(id)?;
             match task::state(&stored.entity) {
-                Some(TaskState::PendingApproval) => finish_approved(asking, &stored),
+                Some(TaskState::PendingApproval) => finish_approved(store, asking, &stored),
                 _ => asking.approve_plan(&chosen(asking, id, self.all_of_plan)?),
             }
         })
@@ -44,10 +46,21 @@ pub(super) fn chosen(
     Ok(if all.is_empty() { vec![id] } else { all })
 }
 
-/// Merges a result that a person approves. Merging is the work of `callboard work`, which is not part of this program yet.
-fn finish_approved(_asking: &Asking<'_>, stored: &Stored) -> Result<(), TaskError> {
+/// Merges a result that a person approves, here and now, and closes its task in the name of that person.
+fn finish_approved(store: &Store, asking: &Asking<'_>, stored: &Stored) -> Result<(), TaskError> {
     let id = stored.entity.state.id;
-    let problem = "its result waits to be merged, which task approve does not do";
-    let help = format!("send it back or reject it: callboard task reject {id} --because TEXT [--send-back]");
-    Err(refused(stored, RefusalCode::NotPermitted, problem, help))
+    let unfit = |error: Error| TaskError::Unfit { problem: error.to_string(), help: "try again".to_owned() };
+    let crew = work::crew_of(store, asking.ledger.clone(), Profile::default()).map_err(unfit)?;
+    crew.merge_approved(stored, &asking.actor)?;
+    let now = asking.task(id)?;
+    match task::state(&now.entity) {
+        Some(TaskState::PendingApproval) => {
+            let problem = now.entity.facts.read(fact::PROBLEM).unwrap_or("its result cannot be merged");
+            let help = format!(
+                "mend that and approve it again, or send it back: callboard task reject {id} --send-back --because TEXT"
+            );
+            Err(refused(&now, RefusalCode::NotPermitted, problem, help))
+        }
+        _ => Ok(()),
+    }
 }
