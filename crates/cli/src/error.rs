@@ -307,14 +307,12 @@ impl Error {
     /// The three lines.
     pub(crate) fn report(&self) -> String {
         let (because, instead) = self.why_and_what_next();
-        let flaws = match self {
-            Self::Plan { file, flaws } => {
-                flaws.iter().map(|flaw| one_line(&format!("{file}:{flaw}")) + "\n").collect()
-            }
-            _ => String::new(),
-        };
+        let mut flawed = String::new();
+        if let Self::Plan { file, flaws } = self {
+            flawed.extend(flaws.iter().map(|flaw| one_line(&format!("{file}:{flaw}")) + "\n"));
+        }
         line(ERROR, "error:", &self.to_string())
-            + &flaws
+            + &flawed
             + &line(LEAD, "  because:", &because)
             + &line(LEAD, "  try:", &instead)
     }
@@ -341,13 +339,7 @@ impl Error {
                 return (told(cause), advice::on_asking(cause).to_owned());
             }
             Self::Settings(cause) => (told(cause), "docs/notifications.md lists the settings"),
-            Self::Plan { flaws, .. } => {
-                let because = match flaws.len() {
-                    1 => "it has a flaw, and nothing was recorded".to_owned(),
-                    many => format!("it has {many} flaws, and nothing was recorded"),
-                };
-                (because, "docs/tasks.md says what a plan may hold")
-            }
+            Self::Plan { flaws, .. } => return advice::on_flaws(flaws.len()),
             Self::Contract(cause) => (cause.to_string(), "docs/artifacts.md says what a contract may hold"),
             Self::Run(cause) => return of_run(cause),
             Self::Shim(cause) => (cause.to_string(), "leave --detach out and run it in the foreground"),

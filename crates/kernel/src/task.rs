@@ -250,9 +250,9 @@ pub fn next_move(state: TaskState, facts: &Facts) -> Option<NextMove> {
         TaskState::Done => NextMove::Service("janitor"),
         TaskState::Orphaned => NextMove::Service("recovery"),
         TaskState::Blocked => {
-            let told = |value: &Value| match value {
-                Value::Text(text) => Some(text.clone()),
-                other => Dependency::of(other).map(|dependency| dependency.told()),
+            let told = |value: &Value| {
+                let words = if let Value::Text(text) = value { Some(text.clone()) } else { None };
+                words.or_else(|| Dependency::of(value).map(|dependency| dependency.told()))
             };
             let by: Vec<String> =
                 facts.read(fact::BLOCKED_BY).unwrap_or_default().iter().filter_map(told).collect();

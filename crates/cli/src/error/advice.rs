@@ -12,6 +12,13 @@ const REPLACED: &str = "bring the file back that was there before; or end the pr
                         files that end in -wal and -shm away, and try again";
 const CHECK: &str = "callboard store check says what is damaged; a backup can be opened with --store";
 
+/// What to do about a plan with so many flaws.
+pub(super) fn on_flaws(count: usize) -> (String, String) {
+    let flaws = if count == 1 { "a flaw".to_owned() } else { format!("{count} flaws") };
+    let because = format!("it has {flaws}, and nothing was recorded");
+    (because, "docs/tasks.md says what a plan may hold".to_owned())
+}
+
 /// Why the words of a run are not run again, and what to do.
 pub(crate) fn on_changed_recipe(id: EntityId, why: &str) -> (String, String) {
     (

@@ -138,7 +138,7 @@ mod tests {
             ("plan: p\nplan: q\n", "2:1: "),
             ("- a\n", "1:1: a list is no plan"),
             ("plan: p\ntask: []\n", "2:1: unknown field `task`"),
-            ("plan: p\ntasks: [\n", "3:1: "),
+            ("plan: p\ntasks: [\n", "2:8: unclosed bracket"),
             ("plan: p\ndefaults: {title: x}\ntasks: [{name: a, title: A}]\n", "2:12: "),
         ] {
             let told = flaws(text);

@@ -8,4 +8,5 @@ mod harness;
 mod sandbox;
 mod stores;
 mod supervision;
+mod tasks;
 mod verbs;

@@ -269,7 +269,14 @@ impl Asking<'_> {
                 TaskTurnEvent::AgentReaped => {
                     self.acting_as(Actor::new(ActorClass::Supervisor, self.actor.id.clone()))
                 }
-                _ => self.for_turn(&stored),
+                TaskTurnEvent::TaskClaimed
+                | TaskTurnEvent::AgentSpawned
+                | TaskTurnEvent::ToolStarted
+                | TaskTurnEvent::ToolCompleted
+                | TaskTurnEvent::CompactNeeded
+                | TaskTurnEvent::VerifyRequested
+                | TaskTurnEvent::TaskCompleted
+                | TaskTurnEvent::TaskFailed => self.for_turn(&stored),
             };
             steps.push(asking.follow(turn, event, turn_reason(at, event, seen), data));
             at = to;
@@ -282,7 +289,14 @@ impl Asking<'_> {
         match (self.actor.class, id_in(turn, fact::WORKER)) {
             (ActorClass::Operator, _) => self.system("board"),
             (ActorClass::Agent, Some(worker)) => self.acting_as(worker_actor(worker)),
-            _ => self.clone(),
+            (
+                ActorClass::Agent
+                | ActorClass::System
+                | ActorClass::Supervisor
+                | ActorClass::Worker
+                | ActorClass::ApprovalDesk,
+                _,
+            ) => self.clone(),
         }
     }
 

@@ -51,13 +51,11 @@ pub(super) fn dependency(ledger: &Ledger, typed: &str) -> Result<String, Error> 
 
 /// Ends a verb whose wish was not met.
 pub(super) fn not_done(screen: &Screen, json: bool, error: TaskError) -> Result<Exit, Error> {
-    match error {
-        TaskError::Refused(refusal) if json => {
-            screen.json(&Refused { refused: &refusal })?;
-            Ok(Exit::REFUSED)
-        }
-        error => Err(in_words(error)),
+    if let (TaskError::Refused(refusal), true) = (&error, json) {
+        screen.json(&Refused { refused: refusal })?;
+        return Ok(Exit::REFUSED);
     }
+    Err(in_words(error))
 }
 
 /// Why the board did not do it, for the person at the terminal.

@@ -3,10 +3,11 @@
 //! Invariant: no line is wider than the screen; what does not fit is cut, and a column that has no room beside the others stands below
 //! them. Deliberately absent: deciding anything; the verbs of `callboard task` do that.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use callboard_engine::{Observed, View};
-use callboard_kernel::{fact, one_line, task};
+use callboard_kernel::{Facts, fact, one_line, task};
 use callboard_ledger::Ledger;
 use callboard_lifecycle::Token;
 use callboard_lifecycle::task::TaskState;
@@ -15,7 +16,7 @@ use serde::Serialize;
 
 use super::add::repo;
 use super::answer::moved_on_by;
-use super::listing::{Wanted, count};
+use super::listing::{Wanted, count, worker_names};
 use crate::error::{Error, Exit};
 use crate::input::ids::Short;
 use crate::input::moment::age_of;
@@ -23,6 +24,7 @@ use crate::input::word::{Reading, pair};
 use crate::show::columns::{Card, Column, render};
 use crate::show::live::{Frame, watch};
 use crate::show::screen::Screen;
+use crate::show::style::of_token;
 use crate::store::Store;
 
 /// How many cards of a column are shown; the list of tasks shows all.
@@ -133,7 +135,7 @@ impl BoardArgs {
         let key = seen.iter().map(line).collect::<String>() + &format!("{closed} {cancelled}");
         let text = match self.json {
             true => screen.document(&document(&seen, closed, cancelled), self.watch)?,
-            false => text(screen, &seen, closed, cancelled),
+            false => text(screen, &seen, &worker_names(ledger)?, [closed, cancelled]),
         };
         Ok(Frame { key, text })
     }
@@ -168,14 +170,19 @@ fn document(seen: &[Observed], closed: u64, cancelled: u64) -> Document<'_> {
     Document { columns: GROUPS.iter().map(column).collect(), closed, cancelled }
 }
 
-fn text(screen: &Screen, seen: &[Observed], closed: u64, cancelled: u64) -> String {
+fn text(
+    screen: &Screen,
+    seen: &[Observed],
+    workers: &HashMap<String, String>,
+    [closed, cancelled]: [u64; 2],
+) -> String {
     let short = Short::among(seen.iter().map(|seen| seen.stored.entity.state.id));
     let column = |group: &Group| {
         let all = in_group(seen, group);
         Column {
             title: format!("{} {}", group.title, all.len()),
-            style: crate::show::style::of_token(group.token),
-            cards: all.iter().take(CARDS_MAX).map(|seen| card(seen, &short)).collect(),
+            style: of_token(group.token),
+            cards: all.iter().take(CARDS_MAX).map(|seen| card(seen, &short, workers)).collect(),
             left: all.len().saturating_sub(CARDS_MAX),
         }
     };
@@ -187,14 +194,14 @@ fn text(screen: &Screen, seen: &[Observed], closed: u64, cancelled: u64) -> Stri
     text + &screen.prose(&format!("{closed} closed, {cancelled} cancelled"))
 }
 
-fn card(seen: &Observed, short: &Short) -> Card {
+fn card(seen: &Observed, short: &Short, workers: &HashMap<String, String>) -> Card {
     let view = seen.view();
     let facts = &seen.stored.entity.facts;
     let state = task::state(&seen.stored.entity);
     // Where a column holds several states, the card says in which one the task is.
     let waits = match state {
         Some(TaskState::Planned) => "waits for approval".to_owned(),
-        Some(TaskState::Claimed | TaskState::InProgress) => held_by(facts),
+        Some(TaskState::Claimed | TaskState::InProgress) => held_by(facts, workers),
         Some(TaskState::Done) => "to be verified".to_owned(),
         Some(TaskState::PendingApproval) => "waits for approval".to_owned(),
         Some(TaskState::Orphaned) => "its worker is gone".to_owned(),
@@ -210,9 +217,13 @@ fn card(seen: &Observed, short: &Short) -> Card {
 }
 
 /// Who has it, and how far the work is.
-fn held_by(facts: &callboard_kernel::Facts) -> String {
-    let said = facts.read(fact::PROGRESS).map(one_line);
-    said.unwrap_or_else(|| facts.read(fact::LEASE_HOLDER).map_or_else(|| "—".to_owned(), one_line))
+fn held_by(facts: &Facts, workers: &HashMap<String, String>) -> String {
+    let holder = facts.read(fact::LEASE_HOLDER).unwrap_or("—");
+    let name = workers.get(holder).map_or_else(|| one_line(holder), Clone::clone);
+    match facts.read(fact::PROGRESS) {
+        Some(said) => format!("{name}: {}", one_line(said)),
+        None => name,
+    }
 }
 
 #[cfg(test)]

@@ -3,8 +3,10 @@
 //! Invariant: what is closed or cancelled is read only where somebody asks for it, because there may be very many; everything else is on the
 //! board, also what waits for a person.
 
+use std::collections::HashMap;
+
 use callboard_engine::{Host, Observed, Viewpoint};
-use callboard_kernel::{fact, task};
+use callboard_kernel::{fact, one_line, task};
 use callboard_ledger::{Ledger, Listing, Stored};
 use callboard_lifecycle::Kind;
 use callboard_lifecycle::task::TaskState;
@@ -64,6 +66,16 @@ impl Wanted {
             && self.repo.as_deref().is_none_or(|repo| facts.read(fact::REPO) == Some(repo))
             && self.labels.iter().all(has)
     }
+}
+
+/// What the workers that are there are called, by id.
+pub(super) fn worker_names(ledger: &Ledger) -> Result<HashMap<String, String>, Error> {
+    let listing = Listing { kind: Some(Kind::Worker), ended: false, limit: 0 };
+    let all = ledger.entities(listing).map_err(Error::Ask)?;
+    let named = |stored: &Stored| {
+        Some((stored.entity.state.id.to_string(), one_line(stored.entity.facts.read(fact::TITLE)?)))
+    };
+    Ok(all.iter().filter_map(named).collect())
 }
 
 /// What waits for a person counts as ended in its machine, and is found among what needs somebody.

@@ -6,7 +6,7 @@ use callboard_engine::tasks::{Signal, TaskStory, lease, story};
 use callboard_engine::{Observed, View};
 use callboard_kernel::task::{self, Dependency, Scope};
 use callboard_kernel::{Facts, Moment, RETRIES_MAX, fact, one_line};
-use callboard_ledger::LeaseSeen;
+use callboard_ledger::{LeaseSeen, Ledger};
 use callboard_lifecycle::Words;
 use clap::Args;
 use serde::Serialize;
@@ -51,7 +51,8 @@ impl ShowArgs {
             return Ok(Exit::DONE);
         }
         let lease = lease(&ledger, id).map_err(Error::Ask)?;
-        screen.print(&text(screen, &seen, &view, &story, lease.as_ref()))?;
+        let held = held_by(&ledger, &seen.stored.entity.facts, lease.as_ref())?;
+        screen.print(&text(screen, &seen, &view, &story, held))?;
         Ok(Exit::DONE)
     }
 }
@@ -61,7 +62,7 @@ fn text(
     seen: &Observed,
     view: &View<'_>,
     story: &TaskStory,
-    lease: Option<&LeaseSeen>,
+    held: Option<String>,
 ) -> String {
     let facts = &seen.stored.entity.facts;
     let mut text = screen.title(&one_line(view.name()));
@@ -72,7 +73,7 @@ fn text(
     text += &screen.prose(&format!("next: {}", one_line(&story.next_move)));
     text.push('\n');
     let mut properties = place(view, facts);
-    properties.extend(standing(view, facts, story, lease));
+    properties.extend(standing(view, facts, story, held));
     text += &screen.properties(&properties);
     if let Some(prompt) = facts.read(fact::PROMPT).filter(|prompt| view.title != Some(*prompt)) {
         text += &format!("\n{}", screen.title("Prompt"));
@@ -121,24 +122,30 @@ fn place(view: &View<'_>, facts: &Facts) -> Vec<(String, Vec<String>)> {
     ])
 }
 
+/// Who holds it, and until when.
+fn held_by(ledger: &Ledger, facts: &Facts, lease: Option<&LeaseSeen>) -> Result<Option<String>, Error> {
+    let Some(holder) = facts.read(fact::LEASE_HOLDER) else { return Ok(None) };
+    let until = match lease {
+        Some(seen) => format!("until {}", absolute(seen.lease.until)),
+        None => "its lease has ended".to_owned(),
+    };
+    let worker = holder.parse().ok().map(|id| ledger.entity(id)).transpose().map_err(Error::Ask)?.flatten();
+    let name = worker.as_ref().and_then(|worker| worker.entity.facts.read(fact::TITLE));
+    let name = name.map_or_else(String::new, |name| format!("{}, ", one_line(name)));
+    Ok(Some(format!("{name}{}, {until}", one_line(holder))))
+}
+
 /// How it stands.
 fn standing(
     view: &View<'_>,
     facts: &Facts,
     story: &TaskStory,
-    lease: Option<&LeaseSeen>,
+    held: Option<String>,
 ) -> Vec<(String, Vec<String>)> {
     let now = view.state.evaluated_at;
     let text = |name| facts.read(name).map(one_line).into_iter().collect::<Vec<_>>();
     let time = |at: Option<Moment>| at.map(|at| detailed(at, now)).into_iter().collect::<Vec<_>>();
     let unmet = task::dependencies(facts, fact::UNMET);
-    let held = facts.read(fact::LEASE_HOLDER).map(|holder| {
-        let until = match lease {
-            Some(seen) => format!("until {}", absolute(seen.lease.until)),
-            None => "its lease has ended".to_owned(),
-        };
-        format!("{}, {until}", one_line(holder))
-    });
     let retries = facts
         .read(fact::RETRIES)
         .map(|used| format!("{used} of {}", facts.read(fact::RETRIES_MAX).unwrap_or(RETRIES_MAX)));

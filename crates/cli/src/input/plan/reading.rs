@@ -252,13 +252,13 @@ impl<'a> Reader<'a> {
     }
 
     fn text<'t>(&mut self, node: &'t Node, what: &str) -> Option<&'t str> {
-        match &node.what {
-            What::Scalar(Value::String(text)) if !text.trim().is_empty() => Some(text),
-            _ => {
-                self.flaw(node.at, format!("{} is not {what}", node.told()), "a text; put numbers in quotes");
-                None
-            }
+        if let What::Scalar(Value::String(text)) = &node.what
+            && !text.trim().is_empty()
+        {
+            return Some(text);
         }
+        self.flaw(node.at, format!("{} is not {what}", node.told()), "a text; put numbers in quotes");
+        None
     }
 
     /// What a task waits for, as it is written; which names there are is known later.
@@ -405,10 +405,8 @@ impl<'a> Reader<'a> {
         match NewTask::read(&request, self.around.author) {
             Ok(new) => Some(PlanTask { name: task.name?.to_owned(), task: new, after }),
             Err(error) => {
-                let expected = match &error {
-                    TaskError::Unfit { help, .. } => help.clone(),
-                    _ => "a task that can be recorded".to_owned(),
-                };
+                let help = if let TaskError::Unfit { help, .. } = &error { Some(help.clone()) } else { None };
+                let expected = help.unwrap_or_else(|| "a task that can be recorded".to_owned());
                 // A flaw of a default is told where the default stands.
                 if self.flaws.is_empty() {
                     self.flaw(task.at, error.to_string(), expected);

@@ -198,14 +198,14 @@ impl Watched {
 #[test]
 fn a_watched_list_is_written_again_only_when_it_changes() {
     let shelf = Shelf::empty();
-    shelf.create(&["task", "--title", "first"]);
+    shelf.create(&["task", "--state", "planned", "--title", "first"]);
     let mut json = watched(&shelf, &["ps", "--watch", "--json"]);
     let count = |line: String| match serde_json::from_str::<Json>(&line) {
         Ok(document) => document["items"].as_array().map(Vec::len),
         Err(error) => panic!("{error}: {line}"),
     };
     assert_eq!(count(json.line()), Some(1));
-    shelf.create(&["task", "--title", "second"]);
+    shelf.create(&["task", "--state", "planned", "--title", "second"]);
     assert_eq!(count(json.line()), Some(2));
     assert_eq!(json.end(), (Some(0), String::new()), "nothing but the two");
 
@@ -213,7 +213,7 @@ fn a_watched_list_is_written_again_only_when_it_changes() {
     assert!(text.line().contains("TITLE"));
     let rows = [text.line(), text.line()].concat();
     assert!(rows.contains("first") && rows.contains("second"), "{rows}");
-    shelf.create(&["task", "--title", "third"]);
+    shelf.create(&["task", "--state", "planned", "--title", "third"]);
     assert_eq!(text.line(), "\n", "a blank line is between two");
     assert!(text.line().contains("TITLE"));
     let (code, rest) = text.end();

@@ -6,8 +6,8 @@ use callboard_lifecycle::ReasonCode;
 use callboard_lifecycle::task::TaskState;
 use clap::Args;
 
-use super::SubjectArgs;
 use super::approve::chosen;
+use super::subject::SubjectArgs;
 use crate::error::{Error, Exit};
 use crate::show::screen::Screen;
 use crate::store::Store;

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::SubjectArgs;
+use super::subject::SubjectArgs;
 use crate::error::{Error, Exit};
 use crate::show::screen::Screen;
 use crate::store::Store;

@@ -4,7 +4,7 @@ use callboard_engine::tasks::{Block, NewTask};
 use callboard_wire::TaskRequest;
 use clap::Args;
 
-use super::HolderArgs;
+use super::holder::HolderArgs;
 use crate::commands::tasks::answer::{dependency, in_words};
 use crate::error::{Error, Exit};
 use crate::show::screen::Screen;

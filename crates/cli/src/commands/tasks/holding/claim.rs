@@ -14,7 +14,7 @@ use callboard_lifecycle::{ActorClass, Kind};
 use clap::Args;
 use serde::Serialize;
 
-use super::LEASE;
+use super::holder::LEASE;
 use crate::commands::tasks::add::repo;
 use crate::commands::tasks::answer::{asking, entity_id, in_words, not_done, task_id};
 use crate::error::{Error, Exit};

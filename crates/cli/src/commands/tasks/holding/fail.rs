@@ -4,7 +4,7 @@ use callboard_engine::tasks::Failure;
 use callboard_lifecycle::ReasonCode;
 use clap::Args;
 
-use super::HolderArgs;
+use super::holder::HolderArgs;
 use crate::error::{Error, Exit};
 use crate::show::screen::Screen;
 use crate::store::Store;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{HolderArgs, LEASE};
+use super::holder::{HolderArgs, LEASE};
 use crate::error::{Error, Exit};
 use crate::input::moment::span;
 use crate::input::word::Reading;

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::HolderArgs;
+use super::holder::HolderArgs;
 use crate::commands::tasks::answer::{asking, task_id, told};
 use crate::error::{Error, Exit};
 use crate::show::screen::Screen;

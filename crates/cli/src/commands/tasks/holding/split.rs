@@ -5,7 +5,7 @@ use callboard_wire::TaskRequest;
 use clap::Args;
 use serde::Serialize;
 
-use super::HolderArgs;
+use super::holder::HolderArgs;
 use crate::commands::tasks::add::stdin_text;
 use crate::commands::tasks::answer::{asking, in_words, not_done, task_id};
 use crate::error::{Error, Exit};

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::HolderArgs;
+use super::holder::HolderArgs;
 use crate::error::{Error, Exit};
 use crate::show::screen::Screen;
 use crate::store::Store;
