@@ -88,7 +88,7 @@ fn everything_that_is_wrong_is_told_with_its_place_and_nothing_is_recorded() {
         ),
         (
             "plan: p\ndefaults: {priority: 5000}\nstages:\n  - {name: s, tasks: [{name: a, title: A}]}\n  - {name: s, tasks: []}\n",
-            &["2:22: priority is 5000", "5:6: the stage has no task", "5:12: "],
+            &["2:22: priority is 5000", "5:5: the stage has no task", "5:12: "],
         ),
     ];
     for (plan, expected) in cases {
