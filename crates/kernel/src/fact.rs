@@ -469,6 +469,8 @@ facts! {
     PASSED: Flag = "passed";
     /// Whether a person must approve a task before it is merged.
     APPROVAL: Flag = "approval";
+    /// The person who approved a result that waits to be merged.
+    APPROVED_BY: Text = "approved_by";
     /// A task is not claimed before this moment.
     NOT_BEFORE: Time = "not_before";
     /// No retry is to follow: it would fail the same way.

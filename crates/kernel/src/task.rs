@@ -275,6 +275,10 @@ pub fn next_move(state: TaskState, facts: &Facts) -> Option<NextMove> {
                 NextMove::Person("decide whether it is tried once more")
             }
         }
+        // A person has approved it, and what is left is to merge it.
+        TaskState::PendingApproval if facts.known(fact::APPROVED_BY).is_some() => {
+            NextMove::Service("merge queue")
+        }
         TaskState::PendingApproval => NextMove::Person("approve or reject the result"),
         TaskState::Closed | TaskState::Cancelled => NextMove::Nobody,
     })

@@ -3,20 +3,29 @@
 //! Invariant: what is read here can be written and read again without loss. Unknown fields are errors, so that a typo is
 //! never taken for a wish. Deliberately absent: deciding whether a wish can be met, which the engine does.
 
+mod board;
 mod run;
 mod services;
 mod shapes;
 mod task;
+mod task_act;
 mod trends;
 mod word;
 
+pub use board::{BoardColumnShape, BoardShape, TaskCardShape};
 pub use run::{ContractSource, RunRequest, SandboxRequest};
 pub use services::{ServiceShown, ServicesAnswer};
 pub use shapes::{
     ActionShape, ActorRefShape, ArtifactsShape, AttentionItemShape, AttentionShape, CauseShape,
     EntityRefShape, ExitShape, GroupMemberShape, NormalizedStateShape, OneViewShape, PhaseShape,
-    ProblemShape, ReasonShape, RecordShape, RefusalShape, SubjectShape, TimeoutShape, ViewShape,
+    ProblemShape, ReasonShape, RecordShape, RefusalShape, SubjectShape, TaskClaimShape, TaskMergeShape,
+    TaskRunShape, TaskStoryShape, TaskTurnShape, TimeoutShape, ViewShape,
 };
 pub use task::{TaskChange, TaskRequest};
+pub use task_act::{
+    ApprovalRequest, BlockRequest, ClaimOneRequest, ClaimRequest, DecisionRequest, DoneReport, FailReport,
+    HoldShape, LeaseRenewal, ProgressReport, RejectionRequest, ReleaseRequest, SplitRequest, StartReport,
+    TaskListing,
+};
 pub use trends::{BucketReport, ReasonCount, StateTime, TrendReport};
 pub use word::Word;

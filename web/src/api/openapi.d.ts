@@ -136,6 +136,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/board": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The task board: a column for each state, with how many tasks are in it and their cards. */
+        get: operations["task_board"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/counts": {
         parameters: {
             query?: never;
@@ -550,6 +567,312 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tasks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Add a task, open to be claimed. */
+        post: operations["add_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/claim": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Claim the next task that fits, for a worker of yours; 204 if none does. */
+        post: operations["claim_next_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Change a task that nobody works on. */
+        patch: operations["edit_task"];
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Approve a plan or a result that waits for a person. */
+        post: operations["approve_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/block": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Say that a task cannot go on without something that is not there. */
+        post: operations["block_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Call a task off, with everything that belongs to it. */
+        post: operations["cancel_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/claim": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Claim one task, for a worker of yours. */
+        post: operations["claim_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/done": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Say that a task is done; it is verified next. */
+        post: operations["done_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/fail": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Say that the attempt failed; the task is tried again if a retry is left. */
+        post: operations["fail_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/heartbeat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Say that the worker is there: its claim goes on. */
+        post: operations["heartbeat_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/progress": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Say how far the work is. */
+        post: operations["progress_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/reject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Reject a plan or a result that waits for a person. */
+        post: operations["reject_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give a task back to the board. */
+        post: operations["release_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let a failed task be tried once more. */
+        post: operations["retry_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/split": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Split a task into parts that it waits for. */
+        post: operations["split_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Say that the work on a task has begun. */
+        post: operations["start_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/story": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The whole story of a task: its view, claims, turns, runs, verdicts and merge. */
+        get: operations["story_task"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/unblock": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Say that what a task waits for is there. */
+        post: operations["unblock_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/trends": {
         parameters: {
             query?: never;
@@ -601,6 +924,13 @@ export interface components {
             id: string;
             /** @description The class of the actor. */
             type: string;
+        };
+        /** @description A person approves a plan or a result. */
+        ApprovalRequest: {
+            /** @description Why, in a sentence. */
+            because?: string | null;
+            /** @description The other tasks of its plan too? */
+            whole_plan?: boolean;
         };
         /** @description What it promised, where, and what became of it. */
         Artifacts: {
@@ -668,6 +998,43 @@ export interface components {
             /** @description How its badge is coloured. */
             tone: string;
         };
+        /** @description The task needs something that is not there. */
+        BlockRequest: {
+            /** @description Why it cannot go on, in a sentence. */
+            because: string;
+            /**
+             * @description What it waits for: the ID of a task, with :ended behind it also if that task fails; person:TEXT; time:RFC3339; or other
+             *     words, which a person says are there.
+             */
+            by: string[];
+            /**
+             * Format: int64
+             * @description Only if the claim is still this one.
+             */
+            epoch?: number | null;
+        };
+        /** @description The task board. */
+        Board: {
+            /** @description One for each state of a task, in the order of its life. */
+            columns: components["schemas"]["BoardColumn"][];
+            /**
+             * Format: int64
+             * @description Everything up to this record is in the answer.
+             */
+            head: number;
+        };
+        /** @description The tasks in one state. */
+        BoardColumn: {
+            /**
+             * Format: int64
+             * @description How many tasks that fit are in it.
+             */
+            count: number;
+            /** @description The tasks: by priority, then the oldest first; of those that are over, the newest first. */
+            items: components["schemas"]["TaskCard"][];
+            /** @description The state. */
+            state: string;
+        };
         /** @description How it went in one span of time. */
         BucketReport: {
             /** @description When it begins. */
@@ -705,6 +1072,34 @@ export interface components {
         Children: {
             items: components["schemas"]["View"][];
         };
+        /** @description Claims one task. */
+        ClaimOneRequest: {
+            /**
+             * Format: double
+             * @description How long the claim lasts without a heartbeat, in seconds; 900 unless given.
+             */
+            lease_s?: number | null;
+            /** @description What the worker is called that claims it; a worker of this name that is idle is used again. */
+            worker?: string | null;
+        };
+        /** @description Claims the next task that fits. */
+        ClaimRequest: {
+            /** @description Only a task with all of these labels. */
+            labels?: {
+                [key: string]: string;
+            };
+            /**
+             * Format: double
+             * @description How long the claim lasts without a heartbeat, in seconds; 900 unless given.
+             */
+            lease_s?: number | null;
+            /** @description Only a task in one of these repositories or in none; any unless given. */
+            repos?: string[];
+            /** @description Only a task for this role or for nobody in particular; any task unless given. */
+            role?: string | null;
+            /** @description What the worker is called that claims it; a worker of this name that is idle is used again. */
+            worker?: string | null;
+        };
         /** @description How many stand where. */
         CountsAnswer: {
             /** Format: int64 */
@@ -714,6 +1109,23 @@ export interface components {
             /** Format: int64 */
             live: number;
             machines: components["schemas"]["MachineCount"][];
+        };
+        /** @description A person decides something, and may say why. */
+        DecisionRequest: {
+            /** @description Why, in a sentence. */
+            because?: string | null;
+        };
+        /** @description The work is done; it is verified next. */
+        DoneReport: {
+            /**
+             * Format: int64
+             * @description Only if the claim is still this one.
+             */
+            epoch?: number | null;
+            /** @description What shows it: a commit, a file, the end of a test run; the summary unless given. */
+            evidence?: string | null;
+            /** @description What was done, in a sentence. */
+            summary: string;
         };
         /** @description A page of entities. */
         EntityPage: {
@@ -754,6 +1166,20 @@ export interface components {
             /** @description Did its own clock end it? */
             timed_out?: boolean | null;
         };
+        /** @description The attempt failed. */
+        FailReport: {
+            /**
+             * Format: int64
+             * @description Only if the claim is still this one.
+             */
+            epoch?: number | null;
+            /** @description What shows it: an error message, a file, the end of a test run; the message unless given. */
+            evidence?: string | null;
+            /** @description Would every further attempt fail the same way? Then a person decides what follows, and there is no retry. */
+            is_final?: boolean;
+            /** @description What went wrong, in a sentence. */
+            message: string;
+        };
         /** @description A place in a group of records that were recorded together. */
         GroupMember: {
             /**
@@ -783,6 +1209,35 @@ export interface components {
             progress?: boolean;
             /** @description What it is doing, in a few words. */
             status?: string | null;
+        };
+        /** @description A task that is held. */
+        Hold: {
+            /**
+             * Format: int64
+             * @description Which claim of the task it is. Send it with every act, and an act after the claim was lost is refused.
+             */
+            epoch: number;
+            /** @description The task. */
+            task: string;
+            /** @description The turn in which it is handled. */
+            turn: string;
+            /** @description Until when the claim lasts without a heartbeat. */
+            until?: string | null;
+            /** @description The worker that holds it. */
+            worker: string;
+        };
+        /** @description The worker is there: its claim goes on. */
+        LeaseRenewal: {
+            /**
+             * Format: int64
+             * @description Only if the claim is still this one.
+             */
+            epoch?: number | null;
+            /**
+             * Format: double
+             * @description How long the claim lasts from here on, in seconds; 900 unless given.
+             */
+            lease_s?: number | null;
         };
         /** @description How many of a kind stand where. */
         MachineCount: {
@@ -979,6 +1434,16 @@ export interface components {
              */
             watched: number;
         };
+        /** @description How far the work is. */
+        ProgressReport: {
+            /**
+             * Format: int64
+             * @description Only if the claim is still this one.
+             */
+            epoch?: number | null;
+            /** @description How far it is, in a sentence. */
+            text: string;
+        };
         /** @description Which runs to end. */
         ReapRequest: {
             /** @description Say what would be ended, and end nothing. */
@@ -1093,6 +1558,27 @@ export interface components {
             message: string;
             /** @description The state that was asked for. */
             to?: string | null;
+        };
+        /** @description A person rejects a plan or a result. */
+        RejectionRequest: {
+            /** @description Is the result to be done again? Otherwise the task has failed. */
+            again?: boolean;
+            /** @description Why, in a sentence; the next attempt is told. */
+            because: string;
+            /** @description The other tasks of its plan too? */
+            whole_plan?: boolean;
+        };
+        /** @description The worker gives the task back. */
+        ReleaseRequest: {
+            /** @description Why, in a sentence. */
+            because: string;
+            /**
+             * Format: int64
+             * @description Only if the claim is still this one.
+             */
+            epoch?: number | null;
+            /** @description From when on it may be claimed again: an RFC 3339 time; at once unless given. */
+            not_before?: string | null;
         };
         /** @description How it went. */
         Report: {
@@ -1251,6 +1737,87 @@ export interface components {
              */
             for_s?: number | null;
         };
+        /** @description The task is too large: it waits for its parts. */
+        SplitRequest: {
+            /**
+             * Format: int64
+             * @description Only if the claim is still this one.
+             */
+            epoch?: number | null;
+            /** @description The parts. They inherit repository, base, role and delivery unless they say otherwise. */
+            parts: {
+                /** @description The tasks it depends on: IDs; with :ended behind one, also if that task fails or is cancelled. */
+                after?: string[];
+                /** @description Must a person approve the result before it is merged? */
+                approval?: boolean;
+                /** @description The branch that it begins from and is merged into; the branch that the repository is on unless given. */
+                base?: string | null;
+                /** @description Files that must contain a text: PATH=TEXT. */
+                contains?: string[];
+                /** @description The artifact contract that must hold: a file in the repository. */
+                contract?: string | null;
+                /** @description How a verified result is delivered: merge, or branch; merge unless given. */
+                deliver?: string | null;
+                /** @description Paths or globs of files that must be there. */
+                expect?: string[];
+                /** @description Must something have changed? */
+                expect_diff?: boolean;
+                /** @description Paths in the repository that no other task may work on at the same time; a directory stands for everything below it. */
+                files?: string[];
+                /**
+                 * @description What else it depends on: person:TEXT, time:RFC3339, command:COMMAND (until it succeeds) or merged:COMMAND (which succeeds once
+                 *     a pull request is merged).
+                 */
+                gates?: string[];
+                /** @description What somebody sorts it by. */
+                labels?: {
+                    [key: string]: string;
+                };
+                /**
+                 * Format: int64
+                 * @description How often it is tried again after a failure; 3 unless given.
+                 */
+                max_retries?: number | null;
+                /** @description The task it is part of. */
+                parent?: string | null;
+                /**
+                 * Format: int64
+                 * @description How urgent it is: 1 comes first; 2 unless given.
+                 */
+                priority?: number | null;
+                /** @description What its agent is told to do; the title unless given. */
+                prompt?: string | null;
+                /** @description The git repository it works on: an absolute path. */
+                repo?: string | null;
+                /** @description A command that reviews the work, after all other checks; a shell reads it. It fails to reject. */
+                review?: string | null;
+                /** @description Who it is for: workers with this role, and workers without one. */
+                role?: string | null;
+                /** @description JSON files that must fit a JSON schema: PATH=SCHEMA, both in the repository. */
+                schema?: string[];
+                /** @description How much work it is: small, medium, large or xl. It sets the time that an attempt may take; medium unless given. */
+                scope?: string | null;
+                /**
+                 * Format: double
+                 * @description How long one attempt may take, in seconds; what its scope says unless given.
+                 */
+                timeout_s?: number | null;
+                /** @description What it is called. */
+                title: string;
+                /** @description Commands that must succeed in its worktree before it is merged; a shell reads them. */
+                verify?: string[];
+            }[];
+        };
+        /** @description The work has begun. */
+        StartReport: {
+            /**
+             * Format: int64
+             * @description Only if the claim is still this one.
+             */
+            epoch?: number | null;
+            /** @description How the work begins, in a few words. */
+            status?: string | null;
+        };
         /** @description The id of a run that was started. */
         Started: {
             id: string;
@@ -1295,6 +1862,258 @@ export interface components {
             kind: string;
             /** @description What it is called. */
             title?: string | null;
+        };
+        /** @description A task as the board shows it. */
+        TaskCard: {
+            /**
+             * Format: double
+             * @description For how long it has been in its state, in seconds.
+             */
+            age_s?: number | null;
+            /** @description When it entered its state. */
+            entered_at?: string | null;
+            /** @description The worker that holds it. */
+            holder?: string | null;
+            /** @description Its ID. */
+            id: string;
+            /** @description What somebody sorts it by. */
+            labels: {
+                [key: string]: string;
+            };
+            /** @description Who or what moves it on, in one sentence. */
+            next_move: string;
+            /**
+             * Format: int64
+             * @description How urgent it is: 1 comes first.
+             */
+            priority: number;
+            /** @description What its worker said last of how far it is. */
+            progress?: string | null;
+            /** @description The repository it works on. */
+            repo?: string | null;
+            /** @description Who it is for. */
+            role?: string | null;
+            /** @description How much work it is. */
+            scope: string;
+            /** @description Where it stands. */
+            state: string;
+            /** @description What it is called. */
+            title?: string | null;
+            /** @description What it waits for, one sentence each. */
+            waits_for: string[];
+        };
+        /** @description Changes to a task that nobody has claimed. What is left out stays as it is. */
+        TaskChange: {
+            /**
+             * Format: int64
+             * @description How often it is tried again.
+             */
+            max_retries?: number | null;
+            /**
+             * Format: int64
+             * @description How urgent it is.
+             */
+            priority?: number | null;
+            /** @description What its agent is told to do. */
+            prompt?: string | null;
+            /** @description Who it is for. */
+            role?: string | null;
+            /** @description How much work it is. */
+            scope?: string | null;
+            /**
+             * Format: double
+             * @description How long one attempt may take, in seconds.
+             */
+            timeout_s?: number | null;
+            /** @description What it is called. */
+            title?: string | null;
+        };
+        /** @description One claim of a task. */
+        TaskClaim: {
+            /** @description When. */
+            at: string;
+            /**
+             * Format: int64
+             * @description Which claim of the task it was.
+             */
+            epoch?: number | null;
+            /** @description The worker. */
+            holder?: string | null;
+        };
+        /** @description What a task was merged as. */
+        TaskMerge: {
+            /** @description The branch that holds or held the work. */
+            branch?: string | null;
+            /** @description The commit that brought it into its base. */
+            commit?: string | null;
+        };
+        /** @description A task that is asked for. */
+        TaskRequest: {
+            /** @description The tasks it depends on: IDs; with :ended behind one, also if that task fails or is cancelled. */
+            after?: string[];
+            /** @description Must a person approve the result before it is merged? */
+            approval?: boolean;
+            /** @description The branch that it begins from and is merged into; the branch that the repository is on unless given. */
+            base?: string | null;
+            /** @description Files that must contain a text: PATH=TEXT. */
+            contains?: string[];
+            /** @description The artifact contract that must hold: a file in the repository. */
+            contract?: string | null;
+            /** @description How a verified result is delivered: merge, or branch; merge unless given. */
+            deliver?: string | null;
+            /** @description Paths or globs of files that must be there. */
+            expect?: string[];
+            /** @description Must something have changed? */
+            expect_diff?: boolean;
+            /** @description Paths in the repository that no other task may work on at the same time; a directory stands for everything below it. */
+            files?: string[];
+            /**
+             * @description What else it depends on: person:TEXT, time:RFC3339, command:COMMAND (until it succeeds) or merged:COMMAND (which succeeds once
+             *     a pull request is merged).
+             */
+            gates?: string[];
+            /** @description What somebody sorts it by. */
+            labels?: {
+                [key: string]: string;
+            };
+            /**
+             * Format: int64
+             * @description How often it is tried again after a failure; 3 unless given.
+             */
+            max_retries?: number | null;
+            /** @description The task it is part of. */
+            parent?: string | null;
+            /**
+             * Format: int64
+             * @description How urgent it is: 1 comes first; 2 unless given.
+             */
+            priority?: number | null;
+            /** @description What its agent is told to do; the title unless given. */
+            prompt?: string | null;
+            /** @description The git repository it works on: an absolute path. */
+            repo?: string | null;
+            /** @description A command that reviews the work, after all other checks; a shell reads it. It fails to reject. */
+            review?: string | null;
+            /** @description Who it is for: workers with this role, and workers without one. */
+            role?: string | null;
+            /** @description JSON files that must fit a JSON schema: PATH=SCHEMA, both in the repository. */
+            schema?: string[];
+            /** @description How much work it is: small, medium, large or xl. It sets the time that an attempt may take; medium unless given. */
+            scope?: string | null;
+            /**
+             * Format: double
+             * @description How long one attempt may take, in seconds; what its scope says unless given.
+             */
+            timeout_s?: number | null;
+            /** @description What it is called. */
+            title: string;
+            /** @description Commands that must succeed in its worktree before it is merged; a shell reads them. */
+            verify?: string[];
+        };
+        /** @description One run for a task. */
+        TaskRun: {
+            /** @description When it came to be. */
+            created_at?: string | null;
+            /** @description Its ID. */
+            id: string;
+            /** @description Why it is where it is. */
+            reason?: string | null;
+            /** @description Where it stands. */
+            state?: string | null;
+            /** @description What it is called. */
+            title?: string | null;
+        };
+        /** @description A task as it stands, and what it has been through. */
+        TaskStory: ({
+            /** @description What it promised and delivered. */
+            artifacts: components["schemas"]["Artifacts"];
+            /**
+             * @description The state as people read it.
+             * @example Failed · Infra OK · Trace present
+             */
+            chain: string;
+            /** @description When it was recorded. */
+            created_at?: string | null;
+            /** @description One word for a pill that stands alone. */
+            effective: string;
+            /** @description When it ended. */
+            ended_at?: string | null;
+            /** @description When it entered the state it is in. */
+            entered_at?: string | null;
+            /** @description How its process ended. */
+            exit: components["schemas"]["Exit"];
+            /** @description Everything else that was recorded. */
+            facts: {
+                [key: string]: unknown;
+            };
+            /** @description Where it runs. */
+            host?: unknown;
+            /**
+             * @description Its id: the prefix of its kind and 26 characters.
+             * @example ses_01k7c3h2f4x8w6t5r3q1n0m9bz
+             */
+            id: string;
+            /** @description Its kind. */
+            kind: string;
+            /** @description What somebody sorted it by. */
+            labels: {
+                [key: string]: unknown;
+            };
+            /** @description When it was last heard of. */
+            last_activity_at?: string | null;
+            /** @description The entity it belongs to. */
+            parent?: string | null;
+            /** @description Its process. */
+            pid?: unknown;
+            /** @description When it began. */
+            started_at?: string | null;
+            /** @description Its state on all axes. */
+            state: components["schemas"]["NormalizedState"];
+            /** @description Its bound, and how long it ran. */
+            timeout: components["schemas"]["Timeout"];
+            /** @description What it is called. */
+            title?: string | null;
+            /**
+             * Format: int64
+             * @description How many records it has.
+             */
+            version: number;
+        } & Record<string, never>) & {
+            /** @description Every claim, the oldest first. */
+            claims: components["schemas"]["TaskClaim"][];
+            /** @description What it was merged as. */
+            merge: components["schemas"]["TaskMerge"];
+            /** @description Who or what moves it on, in one sentence. */
+            next_move: string;
+            /** @description Every run of an agent or of a check, the oldest first. */
+            runs: components["schemas"]["TaskRun"][];
+            /** @description The tasks it was split into. */
+            subtasks: string[];
+            /** @description Every turn, the oldest first. */
+            turns: components["schemas"]["TaskTurn"][];
+            /** @description What the newest verification found, one object for each check. */
+            verdicts: Record<string, never>[];
+        };
+        /** @description One turn of a task. */
+        TaskTurn: {
+            /** @description When it began. */
+            created_at?: string | null;
+            /** @description The files as they were when it ended. */
+            end_ref?: string | null;
+            /** @description When it ended. */
+            ended_at?: string | null;
+            /** @description Its ID. */
+            id: string;
+            /** @description Why it is where it is. */
+            reason?: string | null;
+            /** @description The run of its agent. */
+            run?: string | null;
+            /** @description The files as they were when it began. */
+            start_ref?: string | null;
+            /** @description Where it stands. */
+            state?: string | null;
+            /** @description The worker that handled the task in it. */
+            worker?: string | null;
         };
         /** @description Its bound, and how long it ran. */
         Timeout: {
@@ -1629,6 +2448,45 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Attention"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    task_board: {
+        parameters: {
+            query?: {
+                /** @description Only these columns, with commas between them. */
+                state?: string;
+                /** @description Only tasks for this role. */
+                role?: string;
+                /** @description NAME=VALUE; may be given several times. */
+                label?: string;
+                /** @description Only tasks in this repository. */
+                repo?: string;
+                /** @description How many cards of each column: 1 to 500, 100 unless given. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Board"];
                 };
             };
             /** @description Why the request was not answered as it wished. */
@@ -2483,6 +3341,658 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ServicesAnswer"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_task: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TaskRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["View"];
+                };
+            };
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["View"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    claim_next_task: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ClaimRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Hold"];
+                };
+            };
+            /** @description No task can be claimed. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    edit_task: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TaskChange"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["View"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    approve_task: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApprovalRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["View"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    block_task: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BlockRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["View"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_task: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DecisionRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["View"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    claim_task: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ClaimOneRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Hold"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    done_task: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DoneReport"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["View"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    fail_task: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FailReport"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["View"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    heartbeat_task: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LeaseRenewal"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Hold"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    progress_task: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProgressReport"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["View"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reject_task: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RejectionRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["View"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    release_task: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReleaseRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["View"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    retry_task: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DecisionRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["View"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    split_task: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SplitRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["View"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    start_task: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StartReport"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["View"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    story_task: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Its whole id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskStory"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    unblock_task: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DecisionRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["View"];
                 };
             };
             /** @description Why the request was not answered as it wished. */

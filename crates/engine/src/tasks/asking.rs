@@ -12,6 +12,7 @@ use callboard_lifecycle::task::TaskState;
 use callboard_lifecycle::{ActorClass, Kind, Lifecycle, ReasonCode, Trigger};
 
 use super::retry::PAUSE;
+use crate::ids::{id_of_key, new_id};
 
 /// Who asks, of which store, and when.
 #[derive(Clone)]
@@ -24,6 +25,10 @@ pub struct Asking<'a> {
     pub now: Moment,
     /// The pause before the first retry of a failed task; each further one is twice as long.
     pub retry_pause: Duration,
+    /// What makes a repeated request the same request.
+    pub(super) key: Option<String>,
+    /// What is told in the records of why they were made.
+    pub(super) cause: Option<String>,
 }
 
 /// Why something was not done on the task board.
@@ -79,12 +84,25 @@ pub(super) fn unfit(problem: impl Into<String>, help: impl Into<String>) -> Task
 impl<'a> Asking<'a> {
     /// Somebody who asks.
     pub const fn new(ledger: &'a Ledger, actor: Actor, now: Moment) -> Self {
-        Self { ledger, actor, now, retry_pause: PAUSE }
+        Self { ledger, actor, now, key: None, cause: None, retry_pause: PAUSE }
+    }
+
+    /// The same under an idempotency key: an act is recorded once. The records tell the cause.
+    #[must_use]
+    pub fn keyed(mut self, key: Option<String>, cause: Option<String>) -> Self {
+        (self.key, self.cause) = (key, cause);
+        self
+    }
+
+    /// A new id, or the one that belongs to the key.
+    pub(super) fn fresh_id(&self, kind: Kind) -> EntityId {
+        self.key.as_ref().map_or_else(|| new_id(kind, self.now), |key| id_of_key(kind, key))
     }
 
     /// The system itself, acting beside whoever asks, under a name that says why.
     pub(super) fn system(&self, name: &str) -> Self {
-        Self { actor: Actor::new(ActorClass::System, name), ..self.clone() }
+        // The key belongs to what was asked for, not to what follows from it.
+        Self { actor: Actor::new(ActorClass::System, name), key: None, ..self.clone() }
     }
 
     /// The same under another actor.
@@ -108,7 +126,7 @@ impl<'a> Asking<'a> {
             command: Command::new(entity, order),
             actor: self.actor.clone(),
             now: self.now,
-            cause: None,
+            cause: self.cause.clone(),
         }
     }
 
@@ -142,10 +160,15 @@ impl<'a> Asking<'a> {
     }
 
     pub(super) fn send(&self, group: Group) -> Result<Vec<Receipt>, TaskError> {
+        let group = match &self.key {
+            None => group,
+            Some(key) => group.keyed(key.as_str()),
+        };
         Ok(self.ledger.append_group(group)?)
     }
 
-    pub(super) fn send_one(&self, request: Request) -> Result<Receipt, TaskError> {
+    pub(super) fn send_one(&self, mut request: Request) -> Result<Receipt, TaskError> {
+        request.command.key = self.key.clone();
         Ok(self.ledger.append(request)?)
     }
 }

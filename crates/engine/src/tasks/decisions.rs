@@ -29,6 +29,8 @@ pub enum Decided {
     Opened(Vec<EntityId>),
     /// The result waits to be merged, and is closed then.
     Merge,
+    /// There is nothing to merge: the task is closed.
+    Closed,
 }
 
 /// What a crashed worker left.
@@ -57,6 +59,32 @@ impl Asking<'_> {
         let why = || self.person(const { ReasonCode::of("task.open.plan_approved") }, "approved");
         let open = |id: &EntityId| self.go(*id, TaskState::Open, why(), Facts::none());
         self.send_all(tasks.iter().map(open))
+    }
+
+    /// A person approves a task that waits for it: it can be claimed, or its result is merged and closed. `whole_plan` opens the
+    /// other tasks of its plan too.
+    pub fn approve(&self, id: EntityId, because: &str, whole_plan: bool) -> Result<Decided, TaskError> {
+        let stored = self.task(id)?;
+        match task::state(&stored.entity) {
+            Some(TaskState::PendingApproval) if is_merged(&stored.entity.facts) => {
+                let data = Facts::none().and(fact::APPROVED_BY, self.actor.id.as_str());
+                let why = self.person(const { ReasonCode::of("system.operator.note") }, because);
+                let order = callboard_kernel::Observe { reasons: vec![why], data };
+                let mut request = self.request(id, callboard_kernel::Order::Observe(order));
+                request.command.if_version = Some(stored.entity.state.version);
+                self.send_one(request)?;
+                Ok(Decided::Merge)
+            }
+            Some(TaskState::PendingApproval) => {
+                self.close(&stored, &Facts::none(), because)?;
+                Ok(Decided::Closed)
+            }
+            _ => {
+                let tasks = if whole_plan { self.planned_with(id)? } else { vec![id] };
+                self.approve_plan(&tasks)?;
+                Ok(Decided::Opened(tasks))
+            }
+        }
     }
 
     /// A person rejects a plan, or one task of it.
@@ -334,7 +362,10 @@ impl Asking<'_> {
         } else {
             (TaskState::Failed, const { ReasonCode::of("task.failed.rejected") })
         };
-        let data = Facts::none().and(fact::LAST_ERROR, because).and(fact::IS_FINAL, !again);
+        let data = Facts::none()
+            .and(fact::LAST_ERROR, because)
+            .and(fact::IS_FINAL, !again)
+            .and(fact::APPROVED_BY, None::<&str>);
         let stored = self.task(id)?;
         let mut request = self.go(id, to, self.person(code, because), data);
         request.command.if_version = Some(stored.entity.state.version);
@@ -396,4 +427,9 @@ impl Asking<'_> {
         }
         Ok(())
     }
+}
+
+/// Is the result of a task merged into a branch? Otherwise it is closed as it is.
+fn is_merged(facts: &Facts) -> bool {
+    facts.known(fact::REPO).is_some() && facts.read(fact::DELIVER) != Some("branch")
 }

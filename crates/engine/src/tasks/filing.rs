@@ -29,7 +29,7 @@ pub struct PlanTask {
 impl Asking<'_> {
     /// Adds a task, open to be claimed.
     pub fn add(&self, new: NewTask) -> Result<EntityId, TaskError> {
-        let id = new_id(Kind::Task, self.now);
+        let id = self.fresh_id(Kind::Task);
         let facts = self.with_dependencies(new.facts, &new.depends_on)?;
         let created = self.create(id, TaskState::Open, facts);
         match new.parent {

@@ -119,7 +119,7 @@ impl Asking<'_> {
         length: Duration,
     ) -> Result<(Group, EntityId), TaskError> {
         let asking = self.acting_as(worker_actor(worker));
-        let turn = new_id(Kind::TaskTurn, self.now);
+        let turn = self.fresh_id(Kind::TaskTurn);
         let stored = self.stored(worker, Kind::Worker)?;
         let why = reason(const { ReasonCode::of("task.claimed.ok") }, "a worker claimed it");
         let data = Facts::none()
@@ -264,19 +264,11 @@ impl Asking<'_> {
         for (nth, event) in way.into_iter().enumerate() {
             let to = at.and_then(|at| at.after(event));
             let data = if nth == last { data.clone() } else { Facts::none() };
-            let asking = match event {
+            let asking = if event == TaskTurnEvent::AgentReaped {
                 // Cleaning up is the business of whoever started the process.
-                TaskTurnEvent::AgentReaped => {
-                    self.acting_as(Actor::new(ActorClass::Supervisor, self.actor.id.clone()))
-                }
-                TaskTurnEvent::TaskClaimed
-                | TaskTurnEvent::AgentSpawned
-                | TaskTurnEvent::ToolStarted
-                | TaskTurnEvent::ToolCompleted
-                | TaskTurnEvent::CompactNeeded
-                | TaskTurnEvent::VerifyRequested
-                | TaskTurnEvent::TaskCompleted
-                | TaskTurnEvent::TaskFailed => self.for_turn(&stored),
+                self.acting_as(Actor::new(ActorClass::Supervisor, self.actor.id.clone()))
+            } else {
+                self.for_turn(&stored)
             };
             steps.push(asking.follow(turn, event, turn_reason(at, event, seen), data));
             at = to;

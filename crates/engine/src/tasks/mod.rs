@@ -6,6 +6,10 @@
 
 mod acting;
 mod asking;
+mod by_people;
+mod by_workers;
+mod caller;
+mod cards;
 mod decisions;
 mod filing;
 mod holding;
@@ -18,6 +22,8 @@ mod story;
 
 pub use acting::{lease, refused};
 pub use asking::{Asking, TaskError, next_move};
+pub use caller::{ActError, Acting, Caller, Performed};
+pub use cards::{CardFilter, board};
 pub use decisions::{Decided, Recovered, Rejection};
 pub use filing::PlanTask;
 pub use holding::{Hold, LEASE, NewWorker, WorkerEnd};

@@ -166,21 +166,24 @@ fn signals(request: &TaskRequest) -> Result<Vec<Signal>, TaskError> {
 }
 
 fn depends_on(request: &TaskRequest) -> Result<Vec<Dependency>, TaskError> {
-    let task = |text: &String| {
-        let (id, until) = match text.strip_suffix(":ended") {
-            Some(id) => (id, DependencyEnd::Ended),
-            None => (text.as_str(), DependencyEnd::Closed),
-        };
-        Ok(Dependency::Task { id: task_id(id)?, until })
-    };
-    let mut all: Vec<Dependency> = request.after.iter().map(task).collect::<Result<_, TaskError>>()?;
+    let mut all: Vec<Dependency> =
+        request.after.iter().map(|text| other_task(text)).collect::<Result<_, TaskError>>()?;
     for text in &request.gates {
         all.push(gate(text)?);
     }
     limited("dependencies", all)
 }
 
-fn gate(text: &str) -> Result<Dependency, TaskError> {
+/// Another task, and how it must end.
+pub(super) fn other_task(text: &str) -> Result<Dependency, TaskError> {
+    let (id, until) = match text.strip_suffix(":ended") {
+        Some(id) => (id, DependencyEnd::Ended),
+        None => (text, DependencyEnd::Closed),
+    };
+    Ok(Dependency::Task { id: task_id(id)?, until })
+}
+
+pub(super) fn gate(text: &str) -> Result<Dependency, TaskError> {
     let help = "use person:TEXT, time:RFC3339, command:COMMAND or merged:COMMAND";
     match text.split_once(':') {
         Some(("person", what)) if !what.trim().is_empty() => {
@@ -196,7 +199,7 @@ fn gate(text: &str) -> Result<Dependency, TaskError> {
     }
 }
 
-fn task_id(text: &str) -> Result<EntityId, TaskError> {
+pub(super) fn task_id(text: &str) -> Result<EntityId, TaskError> {
     let id: EntityId = text.parse().map_err(|error| unfit(format!("{error}"), "give the ID of a task"))?;
     if id.kind() != Kind::Task {
         return Err(unfit(format!("{id} is a {}, not a task", id.kind()), "give the ID of a task"));

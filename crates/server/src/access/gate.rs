@@ -12,7 +12,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header}
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse, Response};
 use callboard_engine::mutant;
-use callboard_kernel::{EntityId, Moment};
+use callboard_kernel::{EntityId, Moment, fact};
 use callboard_lifecycle::Kind;
 
 use super::keyring::{Principal, Scope};
@@ -111,10 +111,17 @@ async fn admit(
             whole(body, SAID_MAX, BODY_TIME).await.map_err(|problem| (None, problem))?.into();
     }
     let turn = app.shares.turn(&principal).await;
+    let mut own = None;
     if let Scope::Agent(run) = principal.scope {
         lives(app, run).await.map_err(|problem| (Some(Refused::Token), problem))?;
+        own = match needed {
+            Needs::LookTask | Needs::SpeakTask => {
+                worked_on(app, run, path).await.map_err(|problem| (None, problem))?
+            }
+            Needs::Nobody | Needs::Look | Needs::LookOwn | Needs::SpeakOwn | Needs::Act => named_run(path),
+        };
     }
-    permit(&principal, needed, path).map_err(|problem| (Some(Refused::Scope), problem))?;
+    permit(&principal, needed, own).map_err(|problem| (Some(Refused::Scope), problem))?;
     Ok(Some(Admitted { principal, held, turn }))
 }
 
@@ -162,19 +169,25 @@ fn who(app: &App, request: &Request) -> Option<Principal> {
     app.keys.seal().takes_cookie(cookie, app.now()).then(|| app.keys.person())
 }
 
-fn permit(who: &Principal, needed: Needs, path: &str) -> Result<(), Problem> {
+/// `own` is the run that the path leads to, or whose task it leads to.
+fn permit(who: &Principal, needed: Needs, own: Option<EntityId>) -> Result<(), Problem> {
     match (who.scope, needed) {
-        (Scope::Operator, _) | (Scope::Viewer, Needs::Look | Needs::LookOwn | Needs::Nobody) => Ok(()),
+        (Scope::Operator, _)
+        | (Scope::Viewer, Needs::Look | Needs::LookOwn | Needs::LookTask | Needs::Nobody) => Ok(()),
         (Scope::Viewer, _) if mutant::removed("viewers_only_look") => Ok(()),
-        (Scope::Agent(run), Needs::LookOwn | Needs::SpeakOwn)
-            if named_run(path) == Some(run) || mutant::removed("agents_own_run") =>
+        (Scope::Agent(run), Needs::LookOwn | Needs::SpeakOwn | Needs::LookTask | Needs::SpeakTask)
+            if own == Some(run) || mutant::removed("agents_own_run") =>
         {
             Ok(())
         }
         (Scope::Agent(_), Needs::LookOwn | Needs::SpeakOwn) => {
             Err(Problem::forbidden("this token belongs to another run", "use the token of this run"))
         }
-        (Scope::Viewer, Needs::SpeakOwn | Needs::Act) => {
+        (Scope::Agent(_), Needs::LookTask | Needs::SpeakTask) => {
+            let help = "work on the task of its own run";
+            Err(Problem::forbidden("the run of this token does not work on this task", help))
+        }
+        (Scope::Viewer, Needs::SpeakOwn | Needs::SpeakTask | Needs::Act) => {
             Err(Problem::forbidden("a viewer's token only looks", "use an operator's token"))
         }
         (Scope::Agent(_), Needs::Nobody | Needs::Look | Needs::Act) => {
@@ -193,6 +206,20 @@ async fn lives(app: &Shared, run: EntityId) -> Result<(), Problem> {
         } else {
             Err(Problem::unauthorized("the run of this token has ended"))
         }
+    })
+    .await
+}
+
+/// The run, if it works on the task that a path names.
+async fn worked_on(app: &Shared, run: EntityId, path: &str) -> Result<Option<EntityId>, Problem> {
+    let id = path.strip_prefix("/api/v1/tasks/").and_then(|rest| rest.split('/').next());
+    let Some(task) = id.and_then(|id| id.parse::<EntityId>().ok()) else { return Ok(None) };
+    ask(app, move |app| {
+        let stored = app.ledger.entity(task)?.filter(|_| task.kind() == Kind::Task);
+        let is_own = |stored: &callboard_ledger::Stored| {
+            stored.entity.facts.read(fact::RUN) == Some(run.to_string().as_str())
+        };
+        Ok(stored.filter(is_own).map(|_| run))
     })
     .await
 }

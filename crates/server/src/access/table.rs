@@ -16,6 +16,10 @@ pub(crate) enum Needs {
     LookOwn,
     /// A person who may change things, or the agent whose run the path names.
     SpeakOwn,
+    /// Somebody who may look at everything, or the agent whose run works on the task that the path names.
+    LookTask,
+    /// A person who may change things, or the agent whose run works on the task that the path names.
+    SpeakTask,
     /// A person who may change things.
     Act,
 }
@@ -28,15 +32,18 @@ impl Needs {
             Self::Look => "viewer",
             Self::LookOwn => "viewer, or the agent of this run",
             Self::SpeakOwn => "operator, or the agent of this run",
+            Self::LookTask => "viewer, or the agent of this task",
+            Self::SpeakTask => "operator, or the agent of this task",
             Self::Act => "operator",
         }
     }
 }
 
-use Needs::{Act, Look, LookOwn, Nobody, SpeakOwn};
+use Needs::{Act, Look, LookOwn, LookTask, Nobody, SpeakOwn, SpeakTask};
 
 const GET: &str = "GET";
 const POST: &str = "POST";
+const PATCH: &str = "PATCH";
 
 const TABLE: &[(&str, &str, Needs)] = &[
     (GET, "/livez", Nobody),
@@ -64,6 +71,25 @@ const TABLE: &[(&str, &str, Needs)] = &[
     (POST, "/api/v1/entities/{id}/notes", SpeakOwn),
     (POST, "/api/v1/entities/{id}/heartbeat", SpeakOwn),
     (POST, "/api/v1/runs", Act),
+    (POST, "/api/v1/tasks", Act),
+    (POST, "/api/v1/tasks/claim", Act),
+    (PATCH, "/api/v1/tasks/{id}", Act),
+    (GET, "/api/v1/tasks/{id}/story", LookTask),
+    (POST, "/api/v1/tasks/{id}/claim", Act),
+    (POST, "/api/v1/tasks/{id}/start", SpeakTask),
+    (POST, "/api/v1/tasks/{id}/heartbeat", SpeakTask),
+    (POST, "/api/v1/tasks/{id}/progress", SpeakTask),
+    (POST, "/api/v1/tasks/{id}/done", SpeakTask),
+    (POST, "/api/v1/tasks/{id}/fail", SpeakTask),
+    (POST, "/api/v1/tasks/{id}/block", SpeakTask),
+    (POST, "/api/v1/tasks/{id}/split", SpeakTask),
+    (POST, "/api/v1/tasks/{id}/release", SpeakTask),
+    (POST, "/api/v1/tasks/{id}/unblock", Act),
+    (POST, "/api/v1/tasks/{id}/cancel", Act),
+    (POST, "/api/v1/tasks/{id}/retry", Act),
+    (POST, "/api/v1/tasks/{id}/approve", Act),
+    (POST, "/api/v1/tasks/{id}/reject", Act),
+    (GET, "/api/v1/board", Look),
     (GET, "/api/v1/attention", Look),
     (GET, "/api/v1/machines", Look),
     (GET, "/api/v1/reasons", Look),

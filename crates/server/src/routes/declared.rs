@@ -7,7 +7,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::{
-    admin, artifacts, commands, entities, events, health, output, overview, reference, runs, services,
+    admin, artifacts, commands, entities, events, health, output, overview, reference, runs, services, tasks,
 };
 use crate::app::Shared;
 
@@ -33,6 +33,25 @@ pub(crate) fn api() -> OpenApiRouter<Shared> {
         .routes(routes!(commands::heartbeat))
         .routes(routes!(runs::retry))
         .routes(routes!(runs::start))
+        .routes(routes!(tasks::add))
+        .routes(routes!(tasks::edit))
+        .routes(routes!(tasks::claim_next))
+        .routes(routes!(tasks::claim))
+        .routes(routes!(tasks::start))
+        .routes(routes!(tasks::beat))
+        .routes(routes!(tasks::progress))
+        .routes(routes!(tasks::done))
+        .routes(routes!(tasks::fail))
+        .routes(routes!(tasks::block))
+        .routes(routes!(tasks::unblock))
+        .routes(routes!(tasks::split))
+        .routes(routes!(tasks::release))
+        .routes(routes!(tasks::cancel))
+        .routes(routes!(tasks::retry))
+        .routes(routes!(tasks::approve))
+        .routes(routes!(tasks::reject))
+        .routes(routes!(tasks::story))
+        .routes(routes!(tasks::board))
         .routes(routes!(overview::attention))
         .routes(routes!(overview::counts))
         .routes(routes!(overview::trends))

@@ -18,6 +18,7 @@ mod range;
 mod reference;
 mod runs;
 mod services;
+mod tasks;
 
 pub(crate) use asked::body::{BODY_TIME, SAID_MAX, whole};
 pub(crate) use declared::api;

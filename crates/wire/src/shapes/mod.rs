@@ -8,11 +8,13 @@
 mod attention;
 mod problem;
 mod record;
+mod story;
 mod view;
 
 pub use attention::{ActionShape, AttentionItemShape, AttentionShape, CauseShape, SubjectShape};
 pub use problem::{ProblemShape, RefusalShape};
 pub use record::{ActorRefShape, EntityRefShape, GroupMemberShape, RecordShape};
+pub use story::{TaskClaimShape, TaskMergeShape, TaskRunShape, TaskStoryShape, TaskTurnShape};
 pub use view::{
     ArtifactsShape, ExitShape, NormalizedStateShape, OneViewShape, PhaseShape, ReasonShape, TimeoutShape,
     ViewShape,
