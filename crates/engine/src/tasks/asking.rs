@@ -29,7 +29,12 @@ pub struct Asking<'a> {
     pub(super) key: Option<String>,
     /// What is told in the records of why they were made.
     pub(super) cause: Option<String>,
+    /// Names what comes to be.
+    name: NewId,
 }
+
+/// Names an entity that comes to be at a moment.
+pub type NewId = fn(Kind, Moment) -> EntityId;
 
 /// Why something was not done on the task board.
 #[derive(Debug, thiserror::Error)]
@@ -84,7 +89,7 @@ pub(super) fn unfit(problem: impl Into<String>, help: impl Into<String>) -> Task
 impl<'a> Asking<'a> {
     /// Somebody who asks.
     pub const fn new(ledger: &'a Ledger, actor: Actor, now: Moment) -> Self {
-        Self { ledger, actor, now, key: None, cause: None, retry_pause: PAUSE }
+        Self { ledger, actor, now, key: None, cause: None, retry_pause: PAUSE, name: new_id }
     }
 
     /// The same under an idempotency key: an act is recorded once. The records tell the cause.
@@ -96,7 +101,18 @@ impl<'a> Asking<'a> {
 
     /// A new id, or the one that belongs to the key.
     pub(super) fn fresh_id(&self, kind: Kind) -> EntityId {
-        self.key.as_ref().map_or_else(|| new_id(kind, self.now), |key| id_of_key(kind, key))
+        self.key.as_ref().map_or_else(|| (self.name)(kind, self.now), |key| id_of_key(kind, key))
+    }
+
+    /// The same with other names for what comes to be, so that a simulation gives the same ones each time.
+    #[must_use]
+    pub fn naming(self, name: NewId) -> Self {
+        Self { name, ..self }
+    }
+
+    /// The nth of several that come to be at once and keep their order.
+    pub(super) fn nth_id(&self, kind: Kind, nth: usize) -> EntityId {
+        (self.name)(kind, self.now.plus(Duration::from_millis(nth as u64)))
     }
 
     /// The system itself, acting beside whoever asks, under a name that says why.
@@ -189,6 +205,14 @@ pub(super) fn shown(
     evidence: impl Into<String>,
 ) -> StateReason {
     StateReason::new(code, message).shown_by(EvidenceRef::tool_result(evidence))
+}
+
+/// A refusal means that somebody else was faster, or that nothing is to be done.
+pub(super) fn settled<T>(answer: Result<T, TaskError>) -> Result<(), TaskError> {
+    match answer {
+        Ok(_) | Err(TaskError::Refused(_)) => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 /// Who or what moves a task on, in one sentence.

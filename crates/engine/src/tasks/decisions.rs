@@ -17,7 +17,7 @@ use callboard_lifecycle::{ActorClass, ReasonCode, Words};
 use callboard_wire::TaskChange;
 
 use super::acting::refused;
-use super::asking::{Asking, TaskError, carrying, reason, shown, unfit};
+use super::asking::{Asking, TaskError, carrying, reason, settled, shown, unfit};
 use super::holding::id_in;
 use super::new_task::{bounded, scope, span, word};
 use super::reporting::{Failure, needs_person, say_given_back};
@@ -140,7 +140,8 @@ impl Asking<'_> {
         for child in task::subtasks(&stored.entity.facts) {
             let is_live = self.task(child)?.entity.ended_at.is_none();
             if is_live {
-                self.system("subtasks").cancel(child, "the task it belongs to was called off")?;
+                // One that cannot be called off where it stands, because it is done or failed, keeps no other one going.
+                settled(self.system("subtasks").cancel(child, "the task it belongs to was called off"))?;
             }
         }
         Ok(())

@@ -13,7 +13,6 @@ use callboard_lifecycle::{Kind, ReasonCode};
 
 use super::asking::{Asking, TaskError, reason, unfit};
 use super::new_task::NewTask;
-use crate::ids::new_id;
 
 /// One task of a plan.
 #[derive(Clone, Debug)]
@@ -46,9 +45,7 @@ impl Asking<'_> {
             return Err(unfit(problem, "split it into several plans"));
         }
         // The tasks of one plan are as old as each other; their order in the plan decides.
-        let ids: Vec<EntityId> = (0..tasks.len() as u64)
-            .map(|at| new_id(Kind::Task, self.now.plus(std::time::Duration::from_millis(at))))
-            .collect();
+        let ids: Vec<EntityId> = (0..tasks.len()).map(|nth| self.nth_id(Kind::Task, nth)).collect();
         let by_name: HashMap<String, EntityId> =
             tasks.iter().map(|task| task.name.clone()).zip(ids.iter().copied()).collect();
         let mut group: Option<Group> = None;

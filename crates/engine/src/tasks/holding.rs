@@ -19,7 +19,7 @@ use callboard_supervisor::Identity;
 
 use super::acting::refused;
 use super::asking::{Asking, TaskError, carrying, reason, shown, unfit};
-use crate::ids::new_id;
+use crate::mutant;
 use crate::run::whereabouts;
 
 /// How long a claim lasts unless it is renewed.
@@ -87,7 +87,7 @@ impl Hold {
 impl Asking<'_> {
     /// Lets a worker join the board.
     pub fn join(&self, worker: &NewWorker) -> Result<EntityId, TaskError> {
-        let id = new_id(Kind::Worker, self.now);
+        let id = self.fresh_id(Kind::Worker);
         self.send_one(self.acting_as(worker_actor(id)).create(id, WorkerState::Starting, worker.facts()))?;
         Ok(id)
     }
@@ -147,6 +147,9 @@ impl Asking<'_> {
                 asking.observe(worker, of_worker)
             }
         };
+        if mutant::removed("claim_with_its_turn") {
+            return Ok((Group::new(claimed).and(told), turn));
+        }
         let group = Group::new(claimed)
             .and(asking.create(turn, TaskTurnState::Idle, of_turn))
             .and(asking.follow(turn, TaskTurnEvent::TaskClaimed, claiming, Facts::none()))

@@ -21,7 +21,7 @@ mod signal;
 mod story;
 
 pub use acting::{lease, refused};
-pub use asking::{Asking, TaskError, next_move};
+pub use asking::{Asking, NewId, TaskError, next_move};
 pub use caller::{ActError, Acting, Caller, Performed};
 pub use cards::{CardFilter, board};
 pub use decisions::{Decided, Recovered, Rejection};

@@ -17,7 +17,7 @@ use super::asking::{Asking, TaskError, carrying, reason, shown, unfit};
 use super::holding::Hold;
 use super::new_task::NewTask;
 use super::retry::{NextAttempt, next_attempt, pause};
-use crate::ids::new_id;
+use crate::mutant;
 
 /// Work that is reported as done.
 #[derive(Clone, Debug, Default)]
@@ -75,12 +75,17 @@ impl Failure {
         Self { code, message, evidence, canonical: None, abort: None, is_final: false, data: Facts::none() }
     }
 
+    /// Is it not tried again by itself, whatever retries are left? It is recorded, because such a task waits for a person.
+    fn is_last(&self) -> bool {
+        self.is_final || next_attempt(self.canonical) == NextAttempt::Never
+    }
+
     fn facts(&self) -> Facts {
         self.data
             .clone()
             .and(fact::TRANSITION_REASON, self.canonical.map(Words::name))
             .and(fact::ABORT_REASON, self.abort.map(Words::name))
-            .and(fact::IS_FINAL, self.is_final)
+            .and(fact::IS_FINAL, self.is_last())
             .and(fact::LAST_ERROR, self.message.as_str())
     }
 }
@@ -124,7 +129,7 @@ impl Asking<'_> {
         let used = facts.read(fact::RETRIES).unwrap_or(0);
         let most = facts.read(fact::RETRIES_MAX).unwrap_or(RETRIES_MAX);
         let next = next_attempt(failure.canonical);
-        if failure.is_final || next == NextAttempt::Never || used >= most {
+        if failure.is_last() || used >= most || mutant::removed("retry_after_failure") {
             return None;
         }
         let code = const { ReasonCode::of("task.open.retry") };
@@ -145,6 +150,16 @@ impl Asking<'_> {
         if by.is_empty() {
             return Err(unfit("nothing is named that it waits for", "say what it is blocked by"));
         }
+        for block in by {
+            match block {
+                Block::Dependency(Dependency::Task { id, .. }) if *id == hold.task => {
+                    return Err(unfit("a task cannot wait for itself", "name what is missing"));
+                }
+                // Nobody would ever see that a task which does not exist has ended.
+                Block::Dependency(dependency) => drop(self.stands(dependency)?),
+                Block::Words(_) => {}
+            }
+        }
         let why = reason(const { ReasonCode::of("task.blocked.dependency") }, because);
         let data = Facts::none().and(fact::BLOCKED_BY, by.iter().map(Block::value).collect::<Vec<_>>());
         let task = self.go(hold.task, TaskState::Blocked, why, data);
@@ -160,7 +175,7 @@ impl Asking<'_> {
         let stored = self.task(hold.task)?;
         let (mut ids, mut children) = (Vec::new(), Vec::new());
         for (at, part) in parts.into_iter().enumerate() {
-            let id = new_id(Kind::Task, self.now.plus(std::time::Duration::from_millis(at as u64)));
+            let id = self.nth_id(Kind::Task, at);
             let facts = inherit(&stored.entity.facts, self.with_dependencies(part.facts, &part.depends_on)?)
                 .and(fact::PARENT, hold.task.to_string());
             children.push(self.create(id, TaskState::Open, facts));

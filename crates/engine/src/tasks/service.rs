@@ -14,9 +14,10 @@ use callboard_ledger::{Group, Ledger, Page, RecordScope, Request, Sequence, Slic
 use callboard_lifecycle::task::{TaskState, TransitionReason};
 use callboard_lifecycle::{ActorClass, Kind, ReasonCode, Words};
 
-use super::asking::{Asking, TaskError, carrying, reason, shown};
+use super::asking::{Asking, TaskError, carrying, reason, settled, shown};
 use super::holding::{LEASE, id_in};
 use super::reporting::say_given_back;
+use crate::mutant;
 use crate::run::Clock;
 use crate::services::{Duty, Service, Stepped, TASKS};
 
@@ -59,11 +60,12 @@ impl TaskService {
         let head = ledger.head()?;
         let position = self.follow(ledger, position, head)?;
         for id in self.waiting.iter().flatten().copied().collect::<Vec<_>>() {
-            if !goes_on() {
+            if !goes_on() || mutant::removed("look_at_dependencies") {
                 break;
             }
             let waits = match asking.resolve(id, self.overdue) {
-                Err(TaskError::Refused(_)) => true,
+                // What is wrong with one task keeps no other one waiting.
+                Err(TaskError::Refused(_) | TaskError::NotFound { .. } | TaskError::Unfit { .. }) => true,
                 other => other?,
             };
             if !waits && let Some(waiting) = &mut self.waiting {
@@ -112,14 +114,6 @@ impl Service for TaskService {
                 duty.failed(error_chain(&error))
             }
         }
-    }
-}
-
-/// A refusal means that somebody else was faster.
-fn settled<T>(answer: Result<T, TaskError>) -> Result<(), TaskError> {
-    match answer {
-        Ok(_) | Err(TaskError::Refused(_)) => Ok(()),
-        Err(error) => Err(error),
     }
 }
 

@@ -55,6 +55,15 @@ impl Memory {
         Self::with(name, None, Vec::new(), medium)
     }
 
+    /// A copy of the store as it is, unsigned and on another medium, for whoever follows several continuations of one history.
+    /// Neither sees what the other writes from here on.
+    #[must_use]
+    pub fn fork(&self, medium: Arc<dyn Medium>) -> Self {
+        let copy = Self::on(&self.0.name, medium);
+        copy.0.log().clone_from(&self.0.log());
+        copy
+    }
+
     fn with(name: &str, seal: Option<Seal>, signers: Vec<PublicKey>, medium: Arc<dyn Medium>) -> Self {
         let id = blake3::hash(name.as_bytes()).to_hex()[..32].to_owned();
         let log = Mutex::new(Log { signers, ..Log::default() });
