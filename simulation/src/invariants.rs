@@ -67,10 +67,17 @@ impl Checker {
 pub(crate) fn check(state: &mut State) {
     let Some(ledger) = state.scene.ledger.clone() else { return };
     let now_us = state.now_us;
+    let turn = state.at_turn();
+    if let Some(board) = &mut state.scene.board {
+        // Whoever wrote a record is the first who has a step after it.
+        board.at_work = turn;
+    }
     let problems = match new_records(&ledger, &mut state.scene, now_us) {
         Ok(problems) => problems,
         Err(problem) => vec![problem],
     };
+    let told = state.scene.board.as_mut().map(crate::board::Truth::take_told).unwrap_or_default();
+    told.iter().for_each(|told| state.tell(told));
     problems.into_iter().for_each(|problem| state.blame(problem));
 }
 
@@ -81,6 +88,9 @@ fn new_records(ledger: &Ledger, scene: &mut Scene, now_us: u64) -> Result<Vec<St
         let page = Page { after: scene.checker.head, limit: usize::MAX, scope: RecordScope::All };
         for record in ledger.records(page).map_err(|error| told(&error))? {
             problems.extend(one_record(ledger, scene, &record, now_us)?);
+        }
+        if let Some(board) = &scene.board {
+            problems.extend(board.turns(&scene.checker.folded));
         }
     }
     let fresh = scene.checker.acknowledged[scene.checker.checked_acks..].to_vec();
@@ -129,6 +139,10 @@ fn one_record(
             problems.extend(end_of_run(scene, id, &stored, record, now_us));
         }
         problems.extend(telling(&mut scene.checker, id, &stored));
+    }
+    if let Some(board) = scene.board.as_mut().filter(|_| id.kind() == Kind::Task) {
+        let event = record.event().map_err(|error| error.to_string())?;
+        problems.extend(board.follow(&stored.entity, &event, now_us));
     }
     Ok(problems)
 }
@@ -267,6 +281,9 @@ fn at_rest(scene: &Scene, ledger: &Ledger) -> Result<Vec<String>, String> {
             let (one, other) = (&before.holder, &after.holder);
             problems.push(format!("{one} (epoch {early}) and {other} (epoch {late}) held one lease at once"));
         }
+    }
+    if let Some(board) = &scene.board {
+        problems.extend(board.at_rest(&scene.checker.folded));
     }
     let report = ledger.verify().map_err(|error| error.to_string())?;
     if !report.ok {

@@ -5,6 +5,7 @@
 //! at once; the tortures have those.
 
 mod actors;
+mod board;
 mod choices;
 mod command;
 mod invariants;
@@ -16,6 +17,7 @@ mod shrink;
 mod stage;
 mod world;
 
+use std::ops::Range;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,15 +29,51 @@ use callboard_notify::Settings;
 use crate::choices::{Choices, Schedule};
 use crate::play::{Played, play, settings};
 
-const HELP: &str = "usage: simulate [--seed N | --seeds COUNT | --schedule PLACE:CHOICE,... | mutants] [--trace] [--mutant NAME]";
-/// How many seeds are played if nobody says otherwise.
-const SEEDS: u64 = 10_000;
+const HELP: &str = "usage: simulate [--scene runs|board] [--seed N | --seeds COUNT | --schedule PLACE:CHOICE,... | mutants] [--trace] [--mutant NAME]";
 /// How many lines of a trace are shown if not all of it is asked for.
 const LINES: usize = 40;
 
+/// What is played.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Setting {
+    /// Runs and those who look after them.
+    Runs,
+    /// The task board.
+    Board,
+}
+
+impl Setting {
+    const ALL: [Self; 2] = [Self::Runs, Self::Board];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Runs => "runs",
+            Self::Board => "board",
+        }
+    }
+
+    /// How many seeds are played if nobody says otherwise.
+    const fn seeds(self) -> u64 {
+        match self {
+            Self::Runs => 6_000,
+            Self::Board => 4_000,
+        }
+    }
+
+    fn play(self, choices: Choices, settings: &Arc<Settings>) -> Played {
+        match self {
+            Self::Runs => play(choices, settings),
+            Self::Board => board::play(choices),
+        }
+    }
+}
+
 /// What is asked for.
 struct Args {
-    seeds: std::ops::Range<u64>,
+    /// Both if none is named.
+    setting: Option<Setting>,
+    /// As many as the scene has if none are named.
+    seeds: Option<Range<u64>>,
     schedule: Option<Schedule>,
     is_traced: bool,
     mutant: Option<String>,
@@ -56,39 +94,59 @@ fn main() -> anyhow::Result<ExitCode> {
     }
     let settings = settings()?;
     if let Some(schedule) = args.schedule.clone() {
-        let played = play(Choices::of_schedule(schedule), &settings);
-        return Ok(report(&played, &args, None));
+        let setting = args.setting.unwrap_or(Setting::Runs);
+        let played = setting.play(Choices::of_schedule(schedule), &settings);
+        return Ok(report(&played, &args, setting, None));
     }
+    for setting in Setting::ALL.into_iter().filter(|one| args.setting.is_none_or(|named| named == *one)) {
+        let code = scene(setting, &args, &settings);
+        if code != ExitCode::SUCCESS {
+            return Ok(code);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Plays the seeds of one scene.
+fn scene(setting: Setting, args: &Args, settings: &Arc<Settings>) -> ExitCode {
     let began = Instant::now();
-    let (failed, records) = all(&args, &settings);
-    let count = args.seeds.end - args.seeds.start;
-    let seconds = began.elapsed().as_secs_f64();
+    let seeds = args.seeds.clone().unwrap_or(1..setting.seeds() + 1);
+    let (failed, records) = all(setting, seeds.clone(), settings);
+    let (name, count, seconds) = (setting.name(), seeds.end - seeds.start, began.elapsed().as_secs_f64());
     match failed {
         None => {
-            println!("{count} seeds, {records} records, {seconds:.1}s: 0 failed");
+            println!("{name}: {count} seeds, {records} records, {seconds:.1}s: 0 failed");
             if args.is_traced {
-                let played = play(Choices::of_seed(args.seeds.start), &settings);
-                return Ok(report(&played, &args, None));
+                let played = setting.play(Choices::of_seed(seeds.start), settings);
+                return report(&played, args, setting, None);
             }
-            Ok(ExitCode::SUCCESS)
+            ExitCode::SUCCESS
         }
         Some(seed) => {
-            let played = play(Choices::of_seed(seed), &settings);
-            Ok(report(&reduced(played, &settings), &args, Some(seed)))
+            let played = setting.play(Choices::of_seed(seed), settings);
+            report(&reduced(setting, played, settings), args, setting, Some(seed))
         }
     }
 }
 
 fn read(mut words: impl Iterator<Item = String>) -> anyhow::Result<Option<Args>> {
-    let mut args = Args { seeds: 1..SEEDS + 1, schedule: None, is_traced: false, mutant: None };
+    let mut args = Args { setting: None, seeds: None, schedule: None, is_traced: false, mutant: None };
     while let Some(word) = words.next() {
         let mut value = || words.next().with_context(|| format!("{word} needs a value\n{HELP}"));
         match word.as_str() {
+            "--scene" => {
+                let name = value()?;
+                let found = Setting::ALL.into_iter().find(|setting| setting.name() == name);
+                args.setting = Some(found.with_context(|| format!("unknown scene {name}\n{HELP}"))?);
+            }
             "--seed" => {
                 let seed: u64 = value()?.parse().context("invalid seed")?;
-                args.seeds = seed..seed + 1;
+                args.seeds = Some(seed..seed + 1);
             }
-            "--seeds" => args.seeds = 1..value()?.parse::<u64>().context("invalid number of seeds")? + 1,
+            "--seeds" => {
+                let count: u64 = value()?.parse().context("invalid number of seeds")?;
+                args.seeds = Some(1..count + 1);
+            }
             "--schedule" => args.schedule = Some(value()?.parse().map_err(anyhow::Error::msg)?),
             "--mutant" => args.mutant = Some(value()?),
             "--trace" => args.is_traced = true,
@@ -100,8 +158,8 @@ fn read(mut words: impl Iterator<Item = String>) -> anyhow::Result<Option<Args>>
 }
 
 /// Plays all seeds on all cores; the first that fails, and how many records were written.
-fn all(args: &Args, settings: &Arc<Settings>) -> (Option<u64>, u64) {
-    let next = AtomicU64::new(args.seeds.start);
+fn all(setting: Setting, seeds: Range<u64>, settings: &Arc<Settings>) -> (Option<u64>, u64) {
+    let next = AtomicU64::new(seeds.start);
     let (failed, records) = (Mutex::new(None::<u64>), AtomicU64::new(0));
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
@@ -109,10 +167,10 @@ fn all(args: &Args, settings: &Arc<Settings>) -> (Option<u64>, u64) {
             scope.spawn(|| {
                 loop {
                     let seed = next.fetch_add(1, Ordering::SeqCst);
-                    if seed >= args.seeds.end {
+                    if seed >= seeds.end {
                         return;
                     }
-                    let played = play(Choices::of_seed(seed), settings);
+                    let played = setting.play(Choices::of_seed(seed), settings);
                     records.fetch_add(played.records, Ordering::SeqCst);
                     if played.problem.is_some() {
                         let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -129,19 +187,20 @@ fn all(args: &Args, settings: &Arc<Settings>) -> (Option<u64>, u64) {
 }
 
 /// The same failure with fewer choices.
-fn reduced(played: Played, settings: &Arc<Settings>) -> Played {
+fn reduced(setting: Setting, played: Played, settings: &Arc<Settings>) -> Played {
     let sort = |problem: &str| {
         problem.split(' ').filter(|word| !word.contains(char::is_numeric)).collect::<String>()
     };
     let Some(wanted) = played.problem.as_deref().map(sort) else { return played };
     let schedule = shrink::shrink(played.schedule, |tried| {
-        let again = play(Choices::of_schedule(tried.clone()), settings);
+        let again = setting.play(Choices::of_schedule(tried.clone()), settings);
         (again.problem.as_deref().map(sort) == Some(wanted.clone())).then_some(again.schedule)
     });
-    play(Choices::of_schedule(schedule), settings)
+    setting.play(Choices::of_schedule(schedule), settings)
 }
 
-fn report(played: &Played, args: &Args, seed: Option<u64>) -> ExitCode {
+fn report(played: &Played, args: &Args, setting: Setting, seed: Option<u64>) -> ExitCode {
+    let scene = setting.name();
     let skipped = if args.is_traced { 0 } else { played.trace.len().saturating_sub(LINES) };
     if seed.is_some() || args.is_traced || played.problem.is_some() {
         played.trace.iter().skip(skipped).for_each(|line| println!("{line}"));
@@ -150,9 +209,9 @@ fn report(played: &Played, args: &Args, seed: Option<u64>) -> ExitCode {
     match (&played.problem, seed) {
         (Some(problem), Some(seed)) => {
             println!("seed {seed} fails: {problem}");
-            println!("replay it: cargo xtask simulate --seed {seed}{mutant}");
+            println!("replay it: cargo xtask simulate --scene {scene} --seed {seed}{mutant}");
             println!(
-                "reduced to {} choices: cargo xtask simulate{mutant} --schedule {}",
+                "reduced to {} choices: cargo xtask simulate --scene {scene}{mutant} --schedule {}",
                 played.schedule.0.len(),
                 played.schedule
             );
@@ -170,12 +229,14 @@ mod tests {
     #[test]
     fn the_same_seed_gives_the_same_trace() {
         let settings = settings().unwrap();
-        for seed in 1..40 {
-            let first = play(Choices::of_seed(seed), &settings);
-            let second = play(Choices::of_seed(seed), &settings);
-            assert_eq!(first.trace, second.trace, "seed {seed}");
-            let third = play(Choices::of_schedule(first.schedule), &settings);
-            assert_eq!(third.trace, second.trace, "the schedule of seed {seed}");
+        for (setting, seed) in
+            Setting::ALL.into_iter().flat_map(|setting| (1..30).map(move |at| (setting, at)))
+        {
+            let first = setting.play(Choices::of_seed(seed), &settings);
+            let second = setting.play(Choices::of_seed(seed), &settings);
+            assert_eq!(first.trace, second.trace, "{setting:?}, seed {seed}");
+            let third = setting.play(Choices::of_schedule(first.schedule), &settings);
+            assert_eq!(third.trace, second.trace, "{setting:?}, the schedule of seed {seed}");
         }
     }
 }

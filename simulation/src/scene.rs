@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use callboard_kernel::EntityId;
 use callboard_ledger::Ledger;
 
+use crate::board::Truth;
 use crate::choices::Choices;
 use crate::invariants::Checker;
 
@@ -69,6 +70,8 @@ pub(crate) struct Scene {
     pub(crate) at_work: usize,
     /// The end that the supervisor of a run came to.
     pub(crate) ends: BTreeMap<EntityId, String>,
+    /// The truth about the tasks, if this is a run with a task board.
+    pub(crate) board: Option<Truth>,
 }
 
 impl Scene {
@@ -97,6 +100,7 @@ impl Scene {
             delivered: BTreeMap::new(),
             at_work: 0,
             ends: BTreeMap::new(),
+            board: None,
         }
     }
 

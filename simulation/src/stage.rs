@@ -86,6 +86,11 @@ impl State {
         self.problem.get_or_insert(problem);
     }
 
+    /// Who has the turn.
+    pub(crate) const fn at_turn(&self) -> Option<usize> {
+        self.turn
+    }
+
     /// Kills the actor that is a process.
     pub(crate) fn kill(&mut self, process: (usize, u32)) {
         for actor in &mut self.actors {
@@ -236,6 +241,21 @@ impl Stage {
             resume_unwind(Box::new(Killed));
         }
         state
+    }
+
+    /// Lets an actor live until `life` ends or it is killed; then it forgets everything and may begin another life. Was it killed?
+    pub(crate) fn live(&self, life: impl FnOnce()) -> bool {
+        let Err(panic) = catch_unwind(AssertUnwindSafe(life)) else { return false };
+        let mut state = self.lock();
+        let own = ACTOR.get().filter(|own| state.actors[*own].is_killed);
+        match own.filter(|_| panic.is::<Killed>() && !state.is_blamed()) {
+            Some(own) => state.actors[own].is_killed = false,
+            None => {
+                drop(state);
+                resume_unwind(panic);
+            }
+        }
+        true
     }
 
     /// A step of whoever is at work; others may have their turns before it returns.

@@ -87,7 +87,7 @@ impl Clock for SimWorld {
     }
 }
 
-fn moment(now_us: u64, ahead_us: i64) -> Moment {
+pub(crate) fn moment(now_us: u64, ahead_us: i64) -> Moment {
     Moment::from_micros(BEGINNING.as_micros() + now_us as i64 + ahead_us)
 }
 

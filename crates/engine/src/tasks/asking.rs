@@ -8,7 +8,7 @@ use callboard_kernel::{
     StateReason, Transition,
 };
 use callboard_ledger::{AppendError, Fault, Group, GroupError, Ledger, ReadError, Receipt, Request, Stored};
-use callboard_lifecycle::task::TaskState;
+use callboard_lifecycle::task::{TaskState, TaskTrigger};
 use callboard_lifecycle::{ActorClass, Kind, Lifecycle, ReasonCode, Trigger};
 
 use super::retry::PAUSE;
@@ -192,6 +192,14 @@ impl<'a> Asking<'a> {
 /// A command that is refused unless the lease with this epoch is in force.
 pub(super) fn carrying(mut request: Request, terms: LeaseTerms) -> Request {
     request.command.lease = Some(terms);
+    request
+}
+
+/// The same because of this and nothing else: several rows can lead from one state to another, and some take a task from its worker.
+pub(super) fn because_of(mut request: Request, trigger: TaskTrigger) -> Request {
+    if let Order::Transition(order) = &mut request.command.order {
+        order.trigger = Some(trigger.into());
+    }
     request
 }
 

@@ -10,14 +10,14 @@ use callboard_kernel::{
     Value, fact,
 };
 use callboard_ledger::{Group, Request, Stored};
-use callboard_lifecycle::task::{TaskState, TransitionReason};
+use callboard_lifecycle::task::{TaskState, TaskTrigger, TransitionReason};
 use callboard_lifecycle::task_turn::TaskTurnEvent;
 use callboard_lifecycle::worker::WorkerState;
 use callboard_lifecycle::{ActorClass, ReasonCode, Words};
 use callboard_wire::TaskChange;
 
 use super::acting::refused;
-use super::asking::{Asking, TaskError, carrying, reason, settled, shown, unfit};
+use super::asking::{Asking, TaskError, because_of, carrying, reason, settled, shown, unfit};
 use super::holding::id_in;
 use super::new_task::{bounded, scope, span, word};
 use super::reporting::{Failure, needs_person, say_given_back};
@@ -57,7 +57,10 @@ impl Asking<'_> {
     /// A person approves a plan, or one task of it.
     pub fn approve_plan(&self, tasks: &[EntityId]) -> Result<(), TaskError> {
         let why = || self.person(const { ReasonCode::of("task.open.plan_approved") }, "approved");
-        let open = |id: &EntityId| self.go(*id, TaskState::Open, why(), Facts::none());
+        let open = |id: &EntityId| {
+            let request = self.go(*id, TaskState::Open, why(), Facts::none());
+            because_of(request, TaskTrigger::PlanApproved)
+        };
         self.send_all(tasks.iter().map(open))
     }
 
@@ -90,7 +93,10 @@ impl Asking<'_> {
     /// A person rejects a plan, or one task of it.
     pub fn reject_plan(&self, tasks: &[EntityId], because: &str) -> Result<(), TaskError> {
         let why = || self.person(const { ReasonCode::of("task.cancelled.plan_rejected") }, because);
-        let cancel = |id: &EntityId| self.go(*id, TaskState::Cancelled, why(), Facts::none());
+        let cancel = |id: &EntityId| {
+            let request = self.go(*id, TaskState::Cancelled, why(), Facts::none());
+            because_of(request, TaskTrigger::PlanRejected)
+        };
         self.send_all(tasks.iter().map(cancel))
     }
 
@@ -165,7 +171,7 @@ impl Asking<'_> {
         let why = reason(const { ReasonCode::of("task.open.retry") }, because);
         let data = Facts::none().and(fact::NOT_BEFORE, None::<Moment>).and(fact::IS_FINAL, false);
         let stored = self.task(id)?;
-        let mut request = self.go(id, TaskState::Open, why, data);
+        let mut request = because_of(self.go(id, TaskState::Open, why, data), TaskTrigger::Retried);
         request.command.if_version = Some(stored.entity.state.version);
         self.send_one(request)?;
         Ok(())
@@ -180,7 +186,8 @@ impl Asking<'_> {
             self.observe(id, Facts::none().and(fact::UNMET, Vec::<Value>::new()))
         } else {
             let why = reason(const { ReasonCode::of("task.open.unblocked") }, because);
-            self.go(id, TaskState::Open, why, none().and(fact::UNMET, Vec::<Value>::new()))
+            let data = none().and(fact::UNMET, Vec::<Value>::new());
+            because_of(self.go(id, TaskState::Open, why, data), TaskTrigger::DependencyResolved)
         };
         self.send_one(request)?;
         Ok(())
@@ -358,17 +365,17 @@ impl Asking<'_> {
 
     /// A person does not take a result that waits for approval: it failed, or is to be done again.
     pub fn turn_down(&self, id: EntityId, because: &str, again: bool) -> Result<(), TaskError> {
-        let (to, code) = if again {
-            (TaskState::Open, const { ReasonCode::of("task.open.sent_back") })
+        let (to, trigger, code) = if again {
+            (TaskState::Open, TaskTrigger::SentBack, const { ReasonCode::of("task.open.sent_back") })
         } else {
-            (TaskState::Failed, const { ReasonCode::of("task.failed.rejected") })
+            (TaskState::Failed, TaskTrigger::Rejected, const { ReasonCode::of("task.failed.rejected") })
         };
         let data = Facts::none()
             .and(fact::LAST_ERROR, because)
             .and(fact::IS_FINAL, !again)
             .and(fact::APPROVED_BY, None::<&str>);
         let stored = self.task(id)?;
-        let mut request = self.go(id, to, self.person(code, because), data);
+        let mut request = because_of(self.go(id, to, self.person(code, because), data), trigger);
         request.command.if_version = Some(stored.entity.state.version);
         self.send_one(request)?;
         Ok(())
