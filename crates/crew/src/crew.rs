@@ -130,7 +130,9 @@ impl Crew {
     }
 
     pub(crate) fn asking(&self, actor: Actor) -> Asking<'_> {
-        Asking { retry_pause: self.retry_pause, ..Asking::new(&self.ledger, actor, self.now()) }
+        let mut asking = Asking::new(&self.ledger, actor, self.now());
+        asking.retry_pause = self.retry_pause;
+        asking
     }
 
     pub(crate) fn worker_asking(&self, worker: EntityId) -> Asking<'_> {
@@ -139,7 +141,9 @@ impl Crew {
 
     /// The same, at the moment that it is by now.
     pub(crate) fn fresh<'a>(&self, asking: &Asking<'a>) -> Asking<'a> {
-        Asking { now: self.now(), ..asking.clone() }
+        let mut fresh = asking.clone();
+        fresh.now = self.now();
+        fresh
     }
 
     /// One worker: joins, claims, works, and leaves.

@@ -10,16 +10,18 @@ use std::time::Duration;
 
 use callboard_engine::tasks::TaskError;
 use callboard_engine::{Duty, JANITOR_ON, Service, Stepped};
-use callboard_kernel::{EntityId, Facts, fact, task};
+use callboard_kernel::{Actor, EntityId, Facts, fact, task};
 use callboard_ledger::{Sequence, Slice, Stored, error_chain};
-use callboard_lifecycle::Kind;
 use callboard_lifecycle::task::TaskState;
+use callboard_lifecycle::{ActorClass, Kind};
 
 use crate::crew::Crew;
 use crate::outcome::ended;
 
 /// How often it looks though nothing was recorded.
 const EVERY: Duration = Duration::from_secs(1);
+/// How many of those that need somebody are looked through for approved results.
+const WAITING_MAX: usize = 10_000;
 /// How many tasks are merged in one go at the most.
 const BATCH: usize = 8;
 
@@ -56,6 +58,11 @@ impl JanitorService {
         }
         if goes_on() {
             self.crew.merge_all(verified)?;
+        }
+        for (stored, person) in self.crew.approved_here()? {
+            if goes_on() {
+                self.crew.merge_approved(&stored, &person)?;
+            }
         }
         Ok(())
     }
@@ -97,6 +104,18 @@ impl Crew {
             }
         }
         Ok(done)
+    }
+
+    /// The results of this host that a person approved elsewhere, and who that was. They wait among what needs somebody.
+    fn approved_here(&self) -> Result<Vec<(Stored, Actor)>, TaskError> {
+        let approved = |stored: Stored| {
+            let facts = &stored.entity.facts;
+            let is_here = facts.read(fact::HOST).is_none_or(|host| host == self.host.name());
+            let is_held = task::state(&stored.entity) == Some(TaskState::PendingApproval);
+            let person = facts.read(fact::APPROVED_BY).filter(|_| is_here && is_held)?.to_owned();
+            Some((stored, Actor::new(ActorClass::Operator, person)))
+        };
+        Ok(self.ledger.attention(WAITING_MAX)?.into_iter().filter_map(approved).collect())
     }
 
     /// Every task that has not ended.

@@ -7,7 +7,7 @@ use callboard_ledger::Stored;
 use callboard_lifecycle::task::TaskState;
 use clap::Args;
 
-use super::SubjectArgs;
+use super::subject::SubjectArgs;
 use crate::commands::crew::work;
 use crate::error::{Error, Exit};
 use crate::show::screen::Screen;
