@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use callboard_engine::tasks::{Asking, Done, Failure, Hold, TaskError};
+use callboard_engine::tasks::{Asking, Done, Hold, TaskError, TaskFailure};
 use callboard_engine::{StopFor, ask_to_stop, new_id, output};
 use callboard_kernel::task::{self, Scope};
 use callboard_kernel::{EntityId, Facts, TurnGoal, fact};
@@ -72,7 +72,7 @@ impl Crew {
         let facts = self.place_facts(&place, hold);
         if let Err(problem) = self.launch.start(run, &format!("task {}", hold.task), &request) {
             // A command that is not there is the end of a run; this is a supervisor that could not begin, which may work later.
-            let failure = Failure::new(const { ReasonCode::of("task.failed.spawn") }, problem);
+            let failure = TaskFailure::new(const { ReasonCode::of("task.failed.spawn") }, problem);
             return self.fresh(asking).report_failed(hold, &failure);
         }
         self.fresh(asking).launched(hold, Some(run), facts)?;
@@ -93,9 +93,10 @@ impl Crew {
     }
 
     /// Prepares where the task is worked on.
-    fn place(&self, stored: &Stored, hold: &Hold) -> Result<Place, Failure> {
+    fn place(&self, stored: &Stored, hold: &Hold) -> Result<Place, TaskFailure> {
         let facts = &stored.entity.facts;
-        let setup = |message: String| Failure::new(const { ReasonCode::of("task.failed.reported") }, message);
+        let setup =
+            |message: String| TaskFailure::new(const { ReasonCode::of("task.failed.reported") }, message);
         let task = hold.task.to_string();
         let Some(repo) = facts.read(fact::REPO).map(PathBuf::from).or_else(|| self.repo.clone()) else {
             let dir = self.scratch_dir().join(&task);

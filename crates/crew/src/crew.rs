@@ -16,7 +16,7 @@ use callboard_ledger::{ClaimQuery, Ledger, Sequence, Slice, Stored, error_chain}
 use callboard_lifecycle::worker::AbortReason;
 use callboard_lifecycle::{ActorClass, Kind};
 
-use crate::launch::Launch;
+use crate::launch::RunLauncher;
 use crate::profile::Profile;
 
 /// How long a worker without work waits for a record before it asks again.
@@ -69,7 +69,7 @@ pub struct Crew {
     /// This host.
     pub host: Arc<Host>,
     /// Starts runs.
-    pub launch: Arc<dyn Launch>,
+    pub launch: Arc<dyn RunLauncher>,
     /// How an agent is run.
     pub profile: Profile,
     /// Which tasks are taken.

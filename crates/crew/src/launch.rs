@@ -7,7 +7,7 @@ use callboard_kernel::EntityId;
 use callboard_wire::RunRequest;
 
 /// Starts runs in the background.
-pub trait Launch: Send + Sync {
+pub trait RunLauncher: Send + Sync {
     /// Starts a run that gets this id, with what led to it in its first record, and returns when its process is there. The
     /// error says why not.
     fn start(&self, id: EntityId, cause: &str, request: &RunRequest) -> Result<(), String>;

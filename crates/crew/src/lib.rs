@@ -15,6 +15,6 @@ mod recovery;
 
 pub use crew::{Crew, CrewSignal, Until};
 pub use janitor::JanitorService;
-pub use launch::Launch;
+pub use launch::RunLauncher;
 pub use profile::Profile;
 pub use recovery::RecoveryService;

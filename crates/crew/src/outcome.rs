@@ -3,7 +3,7 @@
 //! Invariant: it is read from what the supervisor recorded of the run: its state, its reasons, what the agent's stream said. A number such as
 //! 137 alone is never called out of memory. Deliberately absent: verifying the work.
 
-use callboard_engine::tasks::Failure;
+use callboard_engine::tasks::TaskFailure;
 use callboard_kernel::{Entity, Facts, Moment, fact};
 use callboard_lifecycle::session::SessionState;
 use callboard_lifecycle::task::TransitionReason;
@@ -16,7 +16,7 @@ pub(crate) enum Outcome {
     /// The agent ended well and says this.
     Done(String),
     /// It failed.
-    Failed(Box<Failure>),
+    Failed(Box<TaskFailure>),
     /// The provider's limit is reached until this moment.
     Limited(Moment, String),
 }
@@ -44,7 +44,7 @@ pub(crate) fn outcome(run: &Entity, state: SessionState, now: Moment) -> Outcome
     let Sorted { task, canonical, abort, is_final } = sorted(code, &message);
     let evidence = format!("{} ended: {code}: {message}", run.state.id);
     let data = Facts::none();
-    Outcome::Failed(Box::new(Failure {
+    Outcome::Failed(Box::new(TaskFailure {
         code: task,
         message: told,
         evidence,
@@ -70,48 +70,69 @@ struct Sorted {
 }
 
 fn sorted(code: &str, message: &str) -> Sorted {
-    use AbortReason as Abort;
+    by_words(message).unwrap_or_else(|| by_code(code, message))
+}
+
+const fn sort(
+    task: ReasonCode,
+    canonical: Option<TransitionReason>,
+    abort: Option<AbortReason>,
+    is_final: bool,
+) -> Sorted {
+    Sorted { task, canonical, abort, is_final }
+}
+
+fn has(message: &str, part: &str) -> bool {
+    message.to_ascii_lowercase().contains(part)
+}
+
+/// What the agent itself said of its end.
+fn by_words(message: &str) -> Option<Sorted> {
     use TransitionReason as Canonical;
-    let sort = |task: ReasonCode, canonical, abort, is_final| Sorted { task, canonical, abort, is_final };
-    let has = |part: &str| message.to_ascii_lowercase().contains(part);
-    match code {
-        _ if has("its turns were used up") => {
-            sort(const { ReasonCode::of("task.failed.max_turns") }, Some(Canonical::MaxTurns), None, false)
-        }
-        _ if has("prompt is too long") => sort(
-            const { ReasonCode::of("task.failed.prompt_too_long") },
-            Some(Canonical::PromptTooLong),
+    if has(message, "its turns were used up") {
+        return Some(sort(
+            const { ReasonCode::of("task.failed.max_turns") },
+            Some(Canonical::MaxTurns),
             None,
             false,
-        ),
-        _ if has("compact") && has("fail") => {
-            let task = const { ReasonCode::of("task.failed.compaction_failed") };
-            sort(task, Some(Canonical::CompactionFailed), Some(Abort::CompactFailure), false)
-        }
+        ));
+    }
+    if has(message, "prompt is too long") {
+        let task = const { ReasonCode::of("task.failed.prompt_too_long") };
+        return Some(sort(task, Some(Canonical::PromptTooLong), None, false));
+    }
+    (has(message, "compact") && has(message, "fail")).then(|| {
+        let task = const { ReasonCode::of("task.failed.compaction_failed") };
+        sort(task, Some(Canonical::CompactionFailed), Some(AbortReason::CompactFailure), false)
+    })
+}
+
+fn by_code(code: &str, message: &str) -> Sorted {
+    use AbortReason as Abort;
+    use TransitionReason as Canonical;
+    const REPORTED: ReasonCode = ReasonCode::of("task.failed.reported");
+    const ABORTED: ReasonCode = ReasonCode::of("task.failed.aborted");
+    match code {
         "run.failed.output_limit" => {
             let task = const { ReasonCode::of("task.failed.max_output_tokens") };
             sort(task, Some(Canonical::MaxOutputTokens), None, false)
         }
-        "run.failed.provider_retryable" | "run.failed.provider_nonretryable" if has("413") => {
+        "run.failed.provider_retryable" | "run.failed.provider_nonretryable" if has(message, "413") => {
             let task = const { ReasonCode::of("task.failed.provider_413") };
             sort(task, Some(Canonical::Provider413), Some(Abort::ProviderError), false)
         }
-        "run.failed.provider_retryable" => {
+        "run.failed.provider_retryable" if has(message, "529") || has(message, "overloaded") => {
             let task = const { ReasonCode::of("task.failed.provider_529") };
-            let canonical = (has("529") || has("overloaded")).then_some(Canonical::Provider529);
-            let task =
-                if canonical.is_some() { task } else { const { ReasonCode::of("task.failed.reported") } };
-            sort(task, canonical, Some(Abort::ProviderError), false)
+            sort(task, Some(Canonical::Provider529), Some(Abort::ProviderError), false)
         }
+        "run.failed.provider_retryable" => sort(REPORTED, None, Some(Abort::ProviderError), false),
         "run.failed.provider_nonretryable" => sort(
             const { ReasonCode::of("task.failed.provider_error") },
             None,
             Some(Abort::ProviderError),
             true,
         ),
-        "run.failed.oom" => {
-            sort(const { ReasonCode::of("task.failed.reported") }, None, Some(Abort::Oom), false)
-        }
+        "run.failed.oom" => sort(REPORTED, None, Some(Abort::Oom), false),
         "run.failed.not_executable" => {
             let task = const { ReasonCode::of("task.failed.permission_denied") };
             sort(task, Some(Canonical::PermissionDenied), Some(Abort::PermissionDenied), true)
@@ -124,28 +145,21 @@ fn sorted(code: &str, message: &str) -> Sorted {
         | "run.failed.never_dispatched" => {
             sort(const { ReasonCode::of("task.failed.spawn") }, None, Some(Abort::Unknown), true)
         }
-        "run.failed.exception" if has("a tool broke it") => {
-            sort(const { ReasonCode::of("task.failed.reported") }, None, Some(Abort::BashError), false)
+        "run.failed.exception" if has(message, "a tool broke it") => {
+            sort(REPORTED, None, Some(Abort::BashError), false)
         }
+        "run.failed.signal" | "run.failed.core_dump" => sort(REPORTED, None, Some(Abort::Unknown), false),
         "run.aborted.sigint" | "run.aborted.sigquit" => {
-            let task = const { ReasonCode::of("task.failed.aborted") };
-            sort(task, Some(Canonical::Aborted), Some(Abort::UserInterrupt), true)
+            sort(ABORTED, Some(Canonical::Aborted), Some(Abort::UserInterrupt), true)
         }
-        "run.cancelled.parent" => {
-            let task = const { ReasonCode::of("task.failed.aborted") };
-            sort(task, Some(Canonical::Aborted), Some(Abort::ParentAborted), true)
-        }
+        "run.cancelled.parent" => sort(ABORTED, Some(Canonical::Aborted), Some(Abort::ParentAborted), true),
         _ if code.starts_with("run.timed_out.") => {
             sort(const { ReasonCode::of("task.failed.timeout") }, None, Some(Abort::Timeout), false)
         }
         _ if code.starts_with("run.cancelled.") || code.starts_with("run.aborted.") => {
-            let task = const { ReasonCode::of("task.failed.aborted") };
-            sort(task, Some(Canonical::Aborted), Some(Abort::ShutdownSignal), true)
+            sort(ABORTED, Some(Canonical::Aborted), Some(Abort::ShutdownSignal), true)
         }
-        "run.failed.signal" | "run.failed.core_dump" => {
-            sort(const { ReasonCode::of("task.failed.reported") }, None, Some(Abort::Unknown), false)
-        }
-        _ => sort(const { ReasonCode::of("task.failed.reported") }, None, None, false),
+        _ => sort(REPORTED, None, None, false),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use callboard_engine::Clock;
-use callboard_engine::tasks::{Failure, OVERDUE, Rejection, TaskService};
+use callboard_engine::tasks::{OVERDUE, Rejection, TaskFailure, TaskService};
 use callboard_kernel::{Actor, Command, EvidenceRef, Facts, Order, StateReason, Transition, task};
 use callboard_ledger::{Ledger, Listing, Memory, Request, Stored};
 use callboard_lifecycle::task::TaskState;
@@ -53,7 +53,7 @@ pub(super) fn janitor(world: SimWorld, memory: Memory) -> Act {
             let asking = || asking(world, ledger, system("janitor"));
             if pick(world, 4) == 3 {
                 let code = const { ReasonCode::of("task.failed.verification") };
-                let failure = Failure::new(code, "a test failed");
+                let failure = TaskFailure::new(code, "a test failed");
                 let rejection = Rejection { failure, verdicts: Vec::new() };
                 insist(world, || asking().reject(&stored, &rejection));
                 continue;
@@ -77,7 +77,7 @@ pub(super) fn recovery(world: SimWorld, memory: Memory) -> Act {
                 0 => drop(insist(world, || asking().retry(id, "nothing of it is there"))),
                 1 => {
                     let failure =
-                        Failure::new(const { ReasonCode::of("task.failed.recovery") }, "it is of no use");
+                        TaskFailure::new(const { ReasonCode::of("task.failed.recovery") }, "it is of no use");
                     let rejection = Rejection { failure, verdicts: Vec::new() };
                     insist(world, || asking().reject(&stored, &rejection));
                 }

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use callboard_engine::World;
-use callboard_engine::tasks::{Block, Done, Failure, Hold, LEASE, NewTask, NewWorker, TaskError};
+use callboard_engine::tasks::{Block, Done, Hold, LEASE, NewTask, NewWorker, TaskError, TaskFailure};
 use callboard_kernel::task::Dependency;
 use callboard_kernel::{Actor, EntityId, Facts, TurnGoal, fact};
 use callboard_ledger::{ClaimQuery, Ledger, Memory};
@@ -149,7 +149,7 @@ fn done(at: &Working<'_>) {
 
 fn fails(at: &Working<'_>, canonical: Option<TransitionReason>) {
     let code = const { ReasonCode::of("task.failed.reported") };
-    let failure = Failure { canonical, ..Failure::new(code, "it does not work") };
+    let failure = TaskFailure { canonical, ..TaskFailure::new(code, "it does not work") };
     at.does(|asking| asking.report_failed(&at.hold, &failure));
 }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use callboard_engine::Clock;
 use callboard_engine::tasks::{
-    Asking, Block, Done, Failure, Hold, NewTask, NewWorker, Rejection, TaskError, TaskService,
+    Asking, Block, Done, Hold, NewTask, NewWorker, Rejection, TaskError, TaskFailure, TaskService,
 };
 use callboard_kernel::task::{self, Dependency};
 use callboard_kernel::{
@@ -294,7 +294,7 @@ impl Board {
         let Some(hold) = self.belief(worker, process).cloned() else { return false };
         let was_in_force = self.is_in_force(&hold);
         let asking = self.asking(ledger, acting(hold.worker));
-        let failed = || Failure::new(const { ReasonCode::of("task.failed.reported") }, "it did not work");
+        let failed = || TaskFailure::new(const { ReasonCode::of("task.failed.reported") }, "it did not work");
         let done = || Done { summary: "done".into(), evidence: "exit 0".into(), data: Facts::none() };
         let soon = [Block::Dependency(Dependency::Time { at: self.now().plus(TICK) })];
         let is_taken = match verb {
@@ -339,7 +339,7 @@ impl Board {
             Recovery::Open => taken(asking.retry(stored.entity.state.id, "nothing was there")).is_some(),
             Recovery::Failed => {
                 let code = const { ReasonCode::of("task.failed.recovery") };
-                let failure = Failure::new(code, "it was of no use");
+                let failure = TaskFailure::new(code, "it was of no use");
                 taken(asking.reject(&stored, &Rejection { failure, verdicts: Vec::new() })).is_some()
             }
         }
@@ -351,7 +351,7 @@ impl Board {
         if is_good {
             return taken(asking.close(&stored, &Facts::none(), "merged")).is_some();
         }
-        let failure = Failure::new(const { ReasonCode::of("task.failed.verification") }, "a test failed");
+        let failure = TaskFailure::new(const { ReasonCode::of("task.failed.verification") }, "a test failed");
         taken(asking.reject(&stored, &Rejection { failure, verdicts: Vec::new() })).is_some()
     }
 

@@ -5,7 +5,7 @@
 use std::process::Child;
 use std::sync::{Mutex, PoisonError};
 
-use callboard_crew::Launch;
+use callboard_crew::RunLauncher;
 use callboard_kernel::EntityId;
 use callboard_wire::RunRequest;
 
@@ -32,7 +32,7 @@ impl CrewRuns {
     }
 }
 
-impl Launch for CrewRuns {
+impl RunLauncher for CrewRuns {
     fn start(&self, id: EntityId, cause: &str, request: &RunRequest) -> Result<(), String> {
         let recipe = Recipe { cause: Some(cause.to_owned()), ..Recipe::of(request.clone()) };
         let shim = detaching::start_in(&self.store, id, &recipe, Self::environment())?;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use callboard_engine::tasks::{Failure, Rejection, Signal, TaskError};
+use callboard_engine::tasks::{Rejection, Signal, TaskError, TaskFailure};
 use callboard_engine::{new_id, read_plain};
 use callboard_kernel::{EntityId, Facts, fact};
 use callboard_ledger::{Page, RecordScope, Stored, error_chain};
@@ -16,7 +16,7 @@ use callboard_lifecycle::session::SessionState;
 use callboard_lifecycle::{ActorClass, Kind, ReasonCode};
 use callboard_wire::{ContractSource, RunRequest};
 
-use super::{Verified, verdict};
+use super::service::{Verified, verdict};
 use crate::crew::Crew;
 use crate::git::{Attempt, CommitId, GitRepository, TaskWorktree};
 use crate::outcome::ended;
@@ -138,9 +138,9 @@ impl Crew {
         because: &str,
         verdicts: Vec<Facts>,
     ) -> Result<Option<Verified>, TaskError> {
-        let failure = Failure::new(const { ReasonCode::of("task.failed.verification") }, because);
+        let failure = TaskFailure::new(const { ReasonCode::of("task.failed.verification") }, because);
         let canonical = Some(callboard_lifecycle::task::TransitionReason::Retry);
-        let rejection = Rejection { failure: Failure { canonical, ..failure }, verdicts };
+        let rejection = Rejection { failure: TaskFailure { canonical, ..failure }, verdicts };
         self.asking(self.system_actor()).reject(stored, &rejection)?;
         self.tell(&format!("{} is rejected: {because}", stored.entity.state.id));
         Ok(None)

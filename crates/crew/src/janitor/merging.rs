@@ -6,14 +6,14 @@
 
 use std::path::{Path, PathBuf};
 
-use callboard_engine::tasks::{Failure, Rejection, Signal, TaskError};
+use callboard_engine::tasks::{Rejection, Signal, TaskError, TaskFailure};
 use callboard_kernel::{Facts, fact};
 use callboard_ledger::{Stored, error_chain};
 use callboard_lifecycle::ReasonCode;
 use callboard_lifecycle::task::TransitionReason;
 
 use super::checks::Site;
-use super::{Verified, verdict};
+use super::service::{Verified, verdict};
 use crate::crew::Crew;
 use crate::git::{Attempt, CommitId, GitError, GitRepository, Leftovers, MergeStyle, Replay};
 
@@ -283,10 +283,10 @@ impl Crew {
     fn reject_conflict(&self, candidate: &Candidate, files: &[String]) -> Result<(), TaskError> {
         let branch = candidate.stored.entity.facts.read(fact::BRANCH).unwrap_or("its branch");
         let told = format!("conflict in {}; the work is kept on {branch}", files.join(", "));
-        let failure = Failure::new(const { ReasonCode::of("task.failed.conflict") }, told.as_str());
+        let failure = TaskFailure::new(const { ReasonCode::of("task.failed.conflict") }, told.as_str());
         let data = Facts::none().and(fact::ERROR, "conflict");
         let canonical = Some(TransitionReason::Retry);
-        let failure = Failure {
+        let failure = TaskFailure {
             canonical,
             data,
             evidence: format!("{} {}", candidate.tip, files.join(", ")),

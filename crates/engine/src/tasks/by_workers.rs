@@ -19,7 +19,7 @@ use super::asking::{Asking, TaskError, unfit};
 use super::caller::{ActError, Acting, Caller, Performed, is_joined_by, not_allowed, only_looks, said};
 use super::holding::{Hold, LEASE, NewWorker, id_in};
 use super::new_task::{NewTask, gate, other_task, word};
-use super::reporting::{Block, Done, Failure};
+use super::reporting::{Block, Done, TaskFailure};
 use crate::ids::id_of_key;
 
 /// How long a claim by hand lasts without a heartbeat: a person or a model thinks longer than a process.
@@ -175,7 +175,7 @@ impl Acting<'_> {
         let message = said(Some(&report.message), "")?;
         let evidence = said(report.evidence.as_deref(), message)?.to_owned();
         let code = const { ReasonCode::of("task.failed.reported") };
-        let failure = Failure { evidence, is_final: report.is_final, ..Failure::new(code, message) };
+        let failure = TaskFailure { evidence, is_final: report.is_final, ..TaskFailure::new(code, message) };
         self.once(id, || {
             let (asking, hold) = self.hold(id, report.epoch)?;
             Ok(asking.report_failed(&hold, &failure)?)

@@ -20,7 +20,7 @@ use super::acting::refused;
 use super::asking::{Asking, TaskError, because_of, carrying, reason, settled, shown, unfit};
 use super::holding::id_in;
 use super::new_task::{bounded, scope, span, word};
-use super::reporting::{Failure, needs_person, say_given_back};
+use super::reporting::{TaskFailure, needs_person, say_given_back};
 
 /// What became of approving.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub enum Recovered {
 #[derive(Clone, Debug)]
 pub struct Rejection {
     /// Why.
-    pub failure: Failure,
+    pub failure: TaskFailure,
     /// Each check, and what it found.
     pub verdicts: Vec<Facts>,
 }

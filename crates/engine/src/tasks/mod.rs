@@ -28,7 +28,7 @@ pub use decisions::{Decided, Recovered, Rejection};
 pub use filing::PlanTask;
 pub use holding::{Hold, LEASE, NewWorker, WorkerEnd};
 pub use new_task::NewTask;
-pub use reporting::{Block, Done, Failure};
+pub use reporting::{Block, Done, TaskFailure};
 pub use retry::{NextAttempt, next_attempt};
 pub use service::{OVERDUE, TaskService};
 pub use signal::Signal;

@@ -32,7 +32,7 @@ pub struct Done {
 
 /// An attempt that failed.
 #[derive(Clone, Debug)]
-pub struct Failure {
+pub struct TaskFailure {
     /// Which reason it is.
     pub code: ReasonCode,
     /// What happened, in words.
@@ -67,7 +67,7 @@ impl Block {
     }
 }
 
-impl Failure {
+impl TaskFailure {
     /// A failure with a reason and nothing else.
     pub fn new(code: ReasonCode, message: impl Into<String>) -> Self {
         let message = message.into();
@@ -110,7 +110,7 @@ impl Asking<'_> {
     }
 
     /// The attempt failed. The task goes back to the board if a retry is left and makes sense.
-    pub fn report_failed(&self, hold: &Hold, failure: &Failure) -> Result<(), TaskError> {
+    pub fn report_failed(&self, hold: &Hold, failure: &TaskFailure) -> Result<(), TaskError> {
         let stored = self.task(hold.task)?;
         let failed = self.failed(hold.task, failure);
         let mut steps = self.lead_turn(hold.turn, TurnGoal::Reaped, &failure.evidence, failure.facts())?;
@@ -118,13 +118,13 @@ impl Asking<'_> {
         self.end_hold(hold, failed, steps, &failure.evidence)
     }
 
-    pub(super) fn failed(&self, task: EntityId, failure: &Failure) -> Request {
+    pub(super) fn failed(&self, task: EntityId, failure: &TaskFailure) -> Request {
         let why = shown(failure.code, failure.message.as_str(), failure.evidence.as_str());
         self.go(task, TaskState::Failed, why, failure.facts())
     }
 
     /// The command that puts a failed task back on the board, if it is to be tried again.
-    pub(super) fn retried(&self, stored: &Stored, failure: &Failure) -> Option<Request> {
+    pub(super) fn retried(&self, stored: &Stored, failure: &TaskFailure) -> Option<Request> {
         let facts = &stored.entity.facts;
         let used = facts.read(fact::RETRIES).unwrap_or(0);
         let most = facts.read(fact::RETRIES_MAX).unwrap_or(RETRIES_MAX);

@@ -9,7 +9,6 @@ mod exchange;
 mod leases;
 mod listings;
 mod maintain;
-mod offers;
 mod reader;
 mod rows;
 mod schema;

@@ -3,6 +3,8 @@
 //! Invariant: what is decided is decided on where the log ends when it is written. Either the lock is held while
 //! looking and writing, or the look is older and the write itself fails if anybody has written since: a record's
 //! sequence number must continue the log. Deliberately absent: what to do when it fails; the writer knows.
+//!
+//! Long because looking, picking, deciding and writing all work on what the writer knows between two batches.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,8 +20,9 @@ use uuid::Uuid;
 use super::columns::{self, BEGIN, SealValues, Touch};
 use super::connection::session::Session;
 use super::connection::trouble::{self, SILENCE, Trouble};
+use super::listings::offers;
 use super::rows::{Rows, ViewRow, Written};
-use super::{leases, offers, seals, text};
+use super::{leases, seals, text};
 use crate::error::ReadError;
 use crate::mutant;
 use crate::proof::checkpoint::Seal;

@@ -3,6 +3,8 @@
 //! Invariant: a piece goes on exactly behind the id that the piece before it ended with, so a listing that is read in
 //! pieces shows each entity once. Deliberately absent: judging, which happens when a piece is shown.
 
+pub(super) mod offers;
+
 use callboard_kernel::EntityId;
 use callboard_lifecycle::{Kind, Words};
 use rusqlite::Connection;

@@ -8,7 +8,6 @@ mod exchange;
 mod leases;
 mod listings;
 mod maintain;
-mod offers;
 mod pinned;
 mod presence;
 mod reader;

@@ -11,10 +11,11 @@ use callboard_kernel::{Event, EventType, Moment};
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 
 use super::connect::{StoreFile, settle};
+use super::listings::offers;
 use super::pinned::{Exchanged, Files, Pinned};
 use super::presence::Presence;
 use super::statements::Statements;
-use super::{archive, leases, offers, seals, signers};
+use super::{archive, leases, seals, signers};
 use crate::engine::Commit;
 use crate::error::{Fault, OpenError, ReadError, chain};
 use crate::lease::Clock;
@@ -408,15 +409,13 @@ fn one(
                 answer => return Ok(answer),
             }
         }
-        match offers.last() {
-            Some(last) if offers.len() >= claim::PAGE => after = Some(last.place()),
-            Some(_) | None => break,
-        }
+        let Some(last) = offers.last().filter(|_| offers.len() >= claim::PAGE) else { break };
+        after = Some(last.place());
     }
     Ok(Err(claim::nothing()))
 }
 
-/// Decides about the commands of one job, and writes what follows.
+/// Decides about the commands of a job, and writes what follows.
 fn decide(
     connection: &Connection,
     standing: &mut BatchState,

@@ -1,6 +1,6 @@
 //! `callboard task reject`: a person does not agree to a plan, or to a result.
 
-use callboard_engine::tasks::{Failure, Rejection, refused};
+use callboard_engine::tasks::{Rejection, TaskFailure, refused};
 use callboard_kernel::{RefusalCode, task};
 use callboard_lifecycle::ReasonCode;
 use callboard_lifecycle::task::TaskState;
@@ -47,7 +47,8 @@ impl RejectArgs {
                 }
                 Some(TaskState::Done) => {
                     let code = const { ReasonCode::of("task.failed.verification") };
-                    let failure = Failure { is_final: !self.send_back, ..Failure::new(code, because) };
+                    let failure =
+                        TaskFailure { is_final: !self.send_back, ..TaskFailure::new(code, because) };
                     asking.reject(&stored, &Rejection { failure, verdicts: Vec::new() })
                 }
                 _ => asking.turn_down(id, because, self.send_back),

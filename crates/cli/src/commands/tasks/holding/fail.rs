@@ -1,6 +1,6 @@
 //! `callboard task fail`: reports an attempt as failed.
 
-use callboard_engine::tasks::Failure;
+use callboard_engine::tasks::TaskFailure;
 use callboard_lifecycle::ReasonCode;
 use clap::Args;
 
@@ -28,7 +28,8 @@ impl FailArgs {
     /// Records it.
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
         let code = const { ReasonCode::of("task.failed.reported") };
-        let failure = Failure { is_final: self.is_final, ..Failure::new(code, self.because.as_str()) };
+        let failure =
+            TaskFailure { is_final: self.is_final, ..TaskFailure::new(code, self.because.as_str()) };
         self.holder.act(screen, store, |asking, hold| asking.report_failed(hold, &failure))
     }
 }

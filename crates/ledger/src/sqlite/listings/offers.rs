@@ -8,8 +8,8 @@ use callboard_lifecycle::Kind;
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
-use super::columns;
-use super::reader::collect;
+use super::super::columns;
+use super::super::reader::collect;
 use crate::error::ReadError;
 use crate::writing::claim::{ClaimQuery, Listed, PAGE, Place};
 
@@ -20,7 +20,7 @@ const IN_USE: &str = "kind = 'task' AND state IN ('claimed', 'in_progress', 'don
                       AND nullif(facts, '') ->> '$.files' IS NOT NULL";
 
 /// The next offers behind a place. A role has its own ones and those for nobody in particular.
-pub(super) fn listed(
+pub(in crate::sqlite) fn listed(
     connection: &Connection,
     query: &ClaimQuery,
     now: Moment,
@@ -60,7 +60,7 @@ fn some(
 }
 
 /// The files that tasks under way hold.
-pub(super) fn files_in_use(connection: &Connection) -> Result<Vec<(EntityId, String)>, ReadError> {
+pub(in crate::sqlite) fn files_in_use(connection: &Connection) -> Result<Vec<(EntityId, String)>, ReadError> {
     let sql = format!("SELECT id, nullif(facts, '') ->> '$.files' FROM entity WHERE {IN_USE}");
     let mut statement = connection.prepare_cached(&sql)?;
     let tasks = collect(statement.query([])?, |row| {

@@ -7,12 +7,12 @@ use callboard_kernel::{EntityId, Moment};
 use callboard_lifecycle::Kind;
 use tokio_postgres::Client;
 
-use super::text;
+use super::super::text;
 use crate::error::ReadError;
 use crate::writing::claim::{ClaimQuery, Listed};
 
 /// The most urgent offers. A role has its own ones and those for nobody in particular.
-pub(super) async fn listed(
+pub(in crate::postgres) async fn listed(
     client: &Client,
     query: &ClaimQuery,
     now: Moment,
@@ -40,7 +40,7 @@ pub(super) async fn listed(
 }
 
 /// The files that tasks under way hold.
-pub(super) async fn files_in_use(client: &Client) -> Result<Vec<(EntityId, String)>, ReadError> {
+pub(in crate::postgres) async fn files_in_use(client: &Client) -> Result<Vec<(EntityId, String)>, ReadError> {
     let rows = client.query("SELECT task, path FROM held_file", &[]).await?;
     rows.iter().map(|row| Ok((EntityId::new(Kind::Task, row.try_get(0)?), row.try_get(1)?))).collect()
 }

@@ -1,0 +1,149 @@
+//! The janitor: verifies what workers say is done, and merges it, one host's tasks at a time.
+//!
+//! Invariant: nothing is merged that was not verified, and nothing is closed that was not merged or delivered as asked. The merge is intended in
+//! the log before it is published in git, and after a crash what git holds decides. Deliberately absent: doing the work.
+
+use std::time::Duration;
+
+use callboard_engine::tasks::TaskError;
+use callboard_engine::{Duty, JANITOR_ON, Service, Stepped};
+use callboard_kernel::{Actor, EntityId, Facts, fact, task};
+use callboard_ledger::{Sequence, Slice, Stored, error_chain};
+use callboard_lifecycle::task::TaskState;
+use callboard_lifecycle::{ActorClass, Kind};
+
+use crate::crew::Crew;
+use crate::outcome::ended;
+
+/// How often it looks though nothing was recorded.
+const EVERY: Duration = Duration::from_secs(1);
+/// How many of those that need somebody are looked through for approved results.
+const WAITING_MAX: usize = 10_000;
+/// How many tasks are merged in one go at the most.
+const BATCH: usize = 8;
+
+/// The janitor of one host.
+pub struct JanitorService {
+    crew: Crew,
+    name: String,
+}
+
+/// A task that was verified and waits to be merged.
+pub(crate) struct Verified {
+    pub(crate) stored: Stored,
+}
+
+impl JanitorService {
+    /// A janitor that works with the means of a crew.
+    pub fn new(crew: Crew) -> Self {
+        let name = format!("{JANITOR_ON}{}", crew.host.name());
+        Self { crew, name }
+    }
+
+    fn look(&self, goes_on: &dyn Fn() -> bool) -> Result<(), TaskError> {
+        let done = self.crew.done_here()?;
+        let mut verified = Vec::new();
+        for stored in done.into_iter().take(BATCH) {
+            if !goes_on() {
+                return Ok(());
+            }
+            match self.crew.verify(&stored) {
+                Ok(Some(one)) => verified.push(one),
+                Ok(None) | Err(TaskError::Refused(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if goes_on() {
+            self.crew.merge_all(verified)?;
+        }
+        for (stored, person) in self.crew.approved_here()? {
+            if goes_on() {
+                self.crew.merge_approved(&stored, &person)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Service for JanitorService {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn every(&self) -> Duration {
+        EVERY
+    }
+
+    fn follows_log(&self) -> bool {
+        true
+    }
+
+    fn step(&mut self, duty: &Duty<'_>) -> Stepped {
+        let head = duty.ledger.head();
+        match self.look(&|| duty.is_held() && !self.crew.is_leaving()) {
+            Ok(()) => duty.done(head.unwrap_or(duty.position)),
+            Err(error) => duty.failed(error_chain(&error)),
+        }
+    }
+}
+
+impl Crew {
+    /// The tasks that are done and were worked on here, the oldest first. One whose agent is still there is left for later.
+    fn done_here(&self) -> Result<Vec<Stored>, TaskError> {
+        let is_here = |stored: &Stored| {
+            task::state(&stored.entity) == Some(TaskState::Done)
+                && stored.entity.facts.read(fact::HOST).is_none_or(|host| host == self.host.name())
+        };
+        let mut done = Vec::new();
+        for stored in self.live_tasks()? {
+            if is_here(&stored) && !self.has_living_run(&stored)? {
+                done.push(stored);
+            }
+        }
+        Ok(done)
+    }
+
+    /// The results of this host that a person approved elsewhere, and who that was. They wait among what needs somebody.
+    fn approved_here(&self) -> Result<Vec<(Stored, Actor)>, TaskError> {
+        let approved = |stored: Stored| {
+            let facts = &stored.entity.facts;
+            let is_here = facts.read(fact::HOST).is_none_or(|host| host == self.host.name());
+            let is_held = task::state(&stored.entity) == Some(TaskState::PendingApproval);
+            let person = facts.read(fact::APPROVED_BY).filter(|_| is_here && is_held)?.to_owned();
+            Some((stored, Actor::new(ActorClass::Operator, person)))
+        };
+        Ok(self.ledger.attention(WAITING_MAX)?.into_iter().filter_map(approved).collect())
+    }
+
+    /// Every task that has not ended.
+    pub(crate) fn live_tasks(&self) -> Result<Vec<Stored>, TaskError> {
+        let (mut all, mut beyond) = (Vec::new(), None);
+        loop {
+            let slice = Slice {
+                kind: Some(Kind::Task),
+                live: true,
+                order: Sequence::Oldest,
+                beyond,
+                limit: 500,
+                ..Slice::default()
+            };
+            let piece = self.ledger.slice(slice)?;
+            let Some(last) = piece.last() else { return Ok(all) };
+            beyond = Some(last.entity.state.id);
+            all.extend(piece);
+        }
+    }
+
+    pub(crate) fn has_living_run(&self, stored: &Stored) -> Result<bool, TaskError> {
+        let Some(run) = stored.entity.facts.read(fact::RUN).and_then(|text| text.parse::<EntityId>().ok())
+        else {
+            return Ok(false);
+        };
+        Ok(self.ledger.entity(run)?.is_some_and(|run| ended(&run.entity).is_none()))
+    }
+}
+
+/// What a check found, as it is recorded.
+pub(crate) fn verdict(what: &str, passed: bool, detail: &str) -> Facts {
+    Facts::none().and(fact::WHAT, what).and(fact::PASSED, passed).and(fact::DETAIL, detail)
+}
