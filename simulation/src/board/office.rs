@@ -9,7 +9,7 @@ use callboard_ledger::{Ledger, Listing, Memory, Request, Stored};
 use callboard_lifecycle::task::TaskState;
 use callboard_lifecycle::{ActorClass, Kind, ReasonCode};
 
-use super::{asking, goes_round, insist};
+use super::rounds::{asking, goes_round, insist};
 use crate::stage::Act;
 use crate::world::SimWorld;
 

@@ -36,7 +36,7 @@ struct Grant {
     epoch: u64,
     is_over: bool,
     completions: u32,
-    /// Until then at least, as its holder was told.
+    /// Until then at least, because its holder was told that it was renewed.
     until: Moment,
 }
 
@@ -85,7 +85,7 @@ impl Truth {
         }
     }
 
-    /// A worker was told that its lease lasts until then.
+    /// A worker was told that its lease was renewed, so it lasts until then.
     pub(super) fn renewed(&mut self, hold: &Hold, until: Moment) {
         if let Some(grant) = self.grants.get_mut(&hold.task).filter(|grant| grant.epoch == hold.epoch) {
             grant.until = grant.until.max(until);
@@ -109,7 +109,7 @@ impl Truth {
         let mut problems = Vec::new();
         let mut blame = |problem: String| problems.push(format!("{id} {problem}"));
         let state = task::state(entity);
-        if !state.is_some_and(|state| task::next_move(state, &entity.facts).is_some()) {
+        if state.is_none_or(|state| task::next_move(state, &entity.facts).is_none()) {
             blame("has nobody who moves it on".to_owned());
         }
         let is_by_worker = event.actor.class == ActorClass::Worker;

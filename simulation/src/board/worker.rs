@@ -14,7 +14,7 @@ use callboard_lifecycle::task::TransitionReason;
 use callboard_lifecycle::{ActorClass, ReasonCode};
 use callboard_wire::TaskRequest;
 
-use super::{asking, goes_round, insist};
+use super::rounds::{asking, goes_round, insist};
 use crate::stage::Act;
 use crate::world::SimWorld;
 
@@ -80,7 +80,9 @@ impl Working<'_> {
     fn beats(&self) -> bool {
         let hold = &self.hold;
         self.does(|asking| {
-            let until = asking.heartbeat(hold, LEASE)?;
+            asking.heartbeat(hold, LEASE)?;
+            // Not what it was told: that is the answer of what is examined.
+            let until = asking.now.plus(LEASE);
             self.world.state(|state| {
                 state.scene.board.iter_mut().for_each(|board| board.renewed(hold, until));
             });

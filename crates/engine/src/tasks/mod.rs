@@ -19,6 +19,8 @@ mod retry;
 mod service;
 mod signal;
 mod story;
+#[cfg(test)]
+mod tests;
 
 pub use acting::{lease, refused};
 pub use asking::{Asking, NewId, TaskError, next_move};

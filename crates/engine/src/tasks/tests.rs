@@ -1,0 +1,137 @@
+//! Cases that the model and the simulation of the task board found: acts that left a task where nobody moves it on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use callboard_kernel::task::{self, Dependency, DependencyEnd, NextMove};
+use callboard_kernel::{Actor, EntityId, Facts, Moment, RefusalCode, fact};
+use callboard_ledger::{Ledger, Memory};
+use callboard_lifecycle::task::{TaskState, TransitionReason};
+use callboard_lifecycle::{ActorClass, Kind, ReasonCode};
+use callboard_wire::TaskRequest;
+use uuid::Uuid;
+
+use super::{Asking, Block, Failure, Hold, LEASE, NewTask, NewWorker, OVERDUE, TaskError, TaskService};
+use crate::Clock;
+
+const NOW: Moment = Moment::from_micros(1_800_000_000_000_000);
+
+fn ledger() -> Ledger {
+    Ledger::direct(&Memory::new("tasks"))
+}
+
+fn person(ledger: &Ledger) -> Asking<'_> {
+    Asking::new(ledger, Actor::new(ActorClass::Operator, "person"), NOW)
+}
+
+fn request(title: &str) -> NewTask {
+    let request = TaskRequest { title: title.to_owned(), ..TaskRequest::default() };
+    NewTask::read(&request, ActorClass::Operator).unwrap()
+}
+
+/// A task that a worker has begun.
+fn begun<'a>(ledger: &'a Ledger) -> (Asking<'a>, Hold) {
+    let task = person(ledger).add(request("work")).unwrap();
+    let worker = person(ledger).join(&NewWorker::default()).unwrap();
+    let asking = person(ledger).acting_as(super::holding::worker_actor(worker));
+    let hold = asking.claim(worker, task, LEASE).unwrap();
+    asking.begin(&hold, "a line").unwrap();
+    (asking, hold)
+}
+
+fn state(ledger: &Ledger, id: EntityId) -> TaskState {
+    task::state(&person(ledger).task(id).unwrap().entity).unwrap()
+}
+
+#[test]
+fn a_failure_that_is_not_tried_again_waits_for_a_person() {
+    let ledger = ledger();
+    let (asking, hold) = begun(&ledger);
+    let code = const { ReasonCode::of("task.failed.permission_denied") };
+    let canonical = Some(TransitionReason::PermissionDenied);
+    asking.report_failed(&hold, &Failure { canonical, ..Failure::new(code, "not permitted") }).unwrap();
+    let stored = asking.task(hold.task).unwrap();
+    let next = task::next_move(TaskState::Failed, &stored.entity.facts);
+    assert_eq!(task::state(&stored.entity), Some(TaskState::Failed));
+    assert!(matches!(next, Some(NextMove::Person(_))), "{next:?}");
+}
+
+#[test]
+fn a_person_who_retries_or_unblocks_a_task_in_progress_does_not_take_it_from_its_worker() {
+    let ledger = ledger();
+    let (asking, hold) = begun(&ledger);
+    let person = person(&ledger);
+    let all = [
+        person.retry(hold.task, "once more"),
+        person.unblock(hold.task, "it is there"),
+        person.approve_plan(&[hold.task]),
+        person.reject_plan(&[hold.task], "no"),
+        person.turn_down(hold.task, "no", true),
+    ];
+    for answer in all {
+        assert!(
+            matches!(&answer, Err(TaskError::Refused(refusal)) if refusal.code == RefusalCode::WrongTrigger),
+            "{answer:?}"
+        );
+    }
+    assert_eq!(state(&ledger, hold.task), TaskState::InProgress);
+    person.reassign(hold.task, "somebody else is to do it").unwrap();
+    assert!(asking.task(hold.task).unwrap().entity.facts.known(fact::LEASE_HOLDER).is_none());
+    assert!(asking.heartbeat(&hold, LEASE).is_err());
+}
+
+#[test]
+fn a_task_is_not_blocked_by_itself_or_by_one_that_does_not_exist() {
+    let ledger = ledger();
+    let (asking, hold) = begun(&ledger);
+    let nobody = EntityId::new(Kind::Task, Uuid::from_u128(7));
+    for id in [hold.task, nobody] {
+        let by = [Block::Dependency(Dependency::Task { id, until: DependencyEnd::Closed })];
+        assert!(asking.block(&hold, &by, "not there").is_err(), "{id}");
+    }
+    assert_eq!(state(&ledger, hold.task), TaskState::InProgress);
+}
+
+struct At(Moment);
+
+impl Clock for At {
+    fn now(&self) -> Moment {
+        self.0
+    }
+}
+
+#[test]
+fn a_task_that_waits_for_one_that_does_not_exist_keeps_no_other_one_waiting() {
+    let ledger = ledger();
+    let nobody = EntityId::new(Kind::Task, Uuid::from_u128(7));
+    let waits_for =
+        [Dependency::Task { id: nobody, until: DependencyEnd::Closed }, Dependency::Time { at: NOW }];
+    let add = |(nth, dependency): (u64, &Dependency)| {
+        let mut asking = person(&ledger);
+        asking.now = NOW.plus(Duration::from_millis(nth));
+        let id = asking.add(request("work")).unwrap();
+        let unmet = Facts::none().and(fact::UNMET, vec![dependency.facts()]);
+        asking.send_one(asking.observe(id, unmet)).unwrap();
+        id
+    };
+    let ids: Vec<EntityId> = (0..).zip(&waits_for).map(add).collect();
+    TaskService::new(Arc::new(At(NOW)), OVERDUE).step_alone(&ledger, 0).unwrap();
+    let is_offered = |id: &EntityId| task::offer(&person(&ledger).task(*id).unwrap().entity).is_some();
+    assert_eq!(ids.iter().map(is_offered).collect::<Vec<_>>(), [false, true]);
+}
+
+#[test]
+fn calling_off_a_parent_goes_on_after_a_part_that_cannot_be_called_off() {
+    let ledger = ledger();
+    let (asking, hold) = begun(&ledger);
+    let parts = asking.split(&hold, vec![request("one"), request("two")]).unwrap();
+    let again = asking.claim(hold.worker, parts[0], Duration::from_secs(30)).unwrap();
+    let code = const { ReasonCode::of("task.failed.reported") };
+    asking.report_failed(&again, &Failure { is_final: true, ..Failure::new(code, "no") }).unwrap();
+    person(&ledger).cancel(hold.task, "not needed").unwrap();
+    assert_eq!(state(&ledger, hold.task), TaskState::Cancelled);
+    assert_eq!(
+        parts.iter().map(|id| state(&ledger, *id)).collect::<Vec<_>>(),
+        [TaskState::Failed, TaskState::Cancelled]
+    );
+}
