@@ -15,6 +15,7 @@ use crate::commands::board::why::WhyArgs;
 use crate::commands::crew::work::WorkArgs;
 use crate::commands::host::demo::DemoArgs;
 use crate::commands::host::doctor::DoctorArgs;
+use crate::commands::host::mcp::McpArgs;
 use crate::commands::host::serve::ServeArgs;
 use crate::commands::host::token::TokenArgs;
 use crate::commands::records::create::CreateArgs;
@@ -87,6 +88,7 @@ enum Command {
     Work(WorkArgs),
     Doctor(DoctorArgs),
     Serve(ServeArgs),
+    Mcp(McpArgs),
     #[command(hide = true)]
     Shim(ShimArgs),
     Token(TokenArgs),
@@ -141,6 +143,7 @@ impl Cli {
             Command::Work(args) => args.run(&screen, &store),
             Command::Doctor(args) => args.run(&screen, &store),
             Command::Serve(args) => args.run(&screen, &store),
+            Command::Mcp(args) => args.run(&store),
             Command::Shim(args) => args.run(&store),
             Command::Token(args) => args.run(&screen, &store),
             Command::Demo(args) => args.run(&screen),

@@ -212,6 +212,9 @@ pub(crate) enum Error {
     /// The process that should supervise in the background.
     #[error("the run cannot be put in the background")]
     Shim(#[source] io::Error),
+    /// The tools of the task board.
+    #[error("the task board cannot be offered as tools")]
+    Mcp(#[source] callboard_mcp::StdioError),
     /// The directory a run is to work in.
     #[error("{} cannot be worked in", .0.display())]
     Cwd(PathBuf, #[source] io::Error),
@@ -291,6 +294,7 @@ impl Error {
             | Self::Import(..)
             | Self::Run(_)
             | Self::Shim(_)
+            | Self::Mcp(_)
             | Self::Cwd(..)
             | Self::Archive(_)
             | Self::Backup(_)
@@ -343,6 +347,9 @@ impl Error {
             Self::Contract(cause) => (cause.to_string(), "docs/artifacts.md says what a contract may hold"),
             Self::Run(cause) => return of_run(cause),
             Self::Shim(cause) => (cause.to_string(), "leave --detach out and run it in the foreground"),
+            Self::Mcp(cause) => {
+                (told(cause), "an agent program starts `callboard mcp` and speaks MCP with it: docs/mcp.md")
+            }
             Self::Cwd(_, cause) => (cause.to_string(), "change to a directory that is there"),
             Self::NoRecipe(_) => (
                 "what was typed is not kept on this host, or it was not started by `callboard run`"

@@ -18,7 +18,7 @@ use crate::access::{Needs, gate, login, needs};
 use crate::app::{Answer, Shared};
 use crate::assets;
 use crate::problem::Problem;
-use crate::routes::{api, docs_page, livez, metrics, readyz};
+use crate::routes::{api, docs_page, livez, mcp, metrics, readyz};
 
 const BASE: &str = "/api/v1";
 
@@ -43,6 +43,7 @@ pub(crate) fn router(app: Shared) -> Router {
         .route("/livez", get(livez))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
+        .route("/mcp", mcp(&app))
         .route("/", get(assets::serve))
         .route("/{*path}", get(assets::serve))
         .method_not_allowed_fallback(async || Problem::method_not_allowed())
@@ -104,8 +105,17 @@ mod tests {
                 declared.insert((method, path.clone()));
             }
         }
-        let beside =
-            ["/livez", "/readyz", "/login", "/docs", "/", "/{*path}", "/metrics", "/api/v1/openapi.json"];
+        let beside = [
+            "/livez",
+            "/readyz",
+            "/login",
+            "/docs",
+            "/",
+            "/{*path}",
+            "/metrics",
+            "/mcp",
+            "/api/v1/openapi.json",
+        ];
         for (method, path) in rows() {
             let is_declared = declared.contains(&(method.to_owned(), path.to_owned()));
             assert!(is_declared || beside.contains(&path), "{method} {path} leads nowhere");

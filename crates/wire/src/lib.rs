@@ -23,9 +23,9 @@ pub use shapes::{
 };
 pub use task::{TaskChange, TaskRequest};
 pub use task_act::{
-    ApprovalRequest, BlockRequest, ClaimOneRequest, ClaimRequest, DecisionRequest, DoneReport, FailReport,
-    HoldShape, LeaseRenewal, ProgressReport, RejectionRequest, ReleaseRequest, SplitRequest, StartReport,
-    TaskListing,
+    ApprovalRequest, AttentionRequest, BlockRequest, ClaimOneRequest, ClaimRequest, DecisionRequest,
+    DoneReport, FailReport, HoldShape, LeaseRenewal, ProgressReport, QuestionRequest, RejectionRequest,
+    ReleaseRequest, SplitRequest, StartReport, TaskListing, TaskOnly,
 };
 pub use trends::{BucketReport, ReasonCount, StateTime, TrendReport};
 pub use word::Word;

@@ -205,6 +205,32 @@ pub struct RejectionRequest {
     pub whole_plan: bool,
 }
 
+/// A question to a person, which the task waits for.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct QuestionRequest {
+    /// The question, with everything that a person needs to answer it.
+    pub question: String,
+    /// Only if the claim is still this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<u64>,
+}
+
+/// How many of those that need somebody are listed.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AttentionRequest {
+    /// How many: 1 to 500; 50 unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 500)]
+    pub limit: Option<u32>,
+}
+
+/// Nothing but the task itself.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TaskOnly {}
+
 /// Which tasks are listed.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]

@@ -84,6 +84,15 @@ const AGENTS: &[Agent] = &[
         version: "0.86.2",
         program: |place| Some(place.join("bin/aider")).filter(|program| program.is_file()),
     },
+    // No agent, but had and reported in the same way: the official client of another language, for the tests of `callboard mcp`.
+    Agent {
+        name: "mcp-sdk",
+        variable: "CALLBOARD_MCP_SDK",
+        registry: Registry::Npm,
+        package: "@modelcontextprotocol/sdk",
+        version: "1.32.2",
+        program: |place| Some(place.to_owned()).filter(|place| place.join("node_modules").is_dir()),
+    },
 ];
 
 /// Where each program is, or why it is not there.

@@ -28,6 +28,7 @@ const NOTIFY: &str = "callboard-notify";
 const ENGINE: &str = "callboard-engine";
 const WIRE: &str = "callboard-wire";
 const CREW: &str = "callboard-crew";
+const MCP: &str = "callboard-mcp";
 
 /// Each crate and the crates of ours it may name. Whoever may use the kernel may also use lifecycle, because
 /// the kernel's states are lifecycle's types; nothing else is inherited.
@@ -43,7 +44,8 @@ const LAYERS: &[(&str, Uses)] = &[
     (WIRE, Only(&[KERNEL])),
     (ENGINE, Only(&[KERNEL, LEDGER, SUPERVISOR, CONVERSATION, AGENTS, WIRE, DELIVERY, NOTIFY])),
     (CREW, Only(&[KERNEL, LEDGER, SUPERVISOR, WIRE, DELIVERY, ENGINE])),
-    ("callboard-server", Only(&[KERNEL, LEDGER, ENGINE, WIRE])),
+    (MCP, Only(&[KERNEL, LEDGER, ENGINE, WIRE])),
+    ("callboard-server", Only(&[KERNEL, LEDGER, ENGINE, WIRE, MCP])),
     ("callboard-tui", Only(&[ENGINE])),
     ("callboard", Everything),
     ("callboard-bench", Everything),

@@ -10,6 +10,7 @@ mod feed;
 mod floods;
 mod host;
 mod looks;
+mod mcp;
 mod schema;
 mod services;
 mod store;

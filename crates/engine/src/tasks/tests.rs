@@ -11,7 +11,7 @@ use callboard_lifecycle::{ActorClass, Kind, ReasonCode};
 use callboard_wire::TaskRequest;
 use uuid::Uuid;
 
-use super::{Asking, Block, Failure, Hold, LEASE, NewTask, NewWorker, OVERDUE, TaskError, TaskService};
+use super::{Asking, Block, Hold, LEASE, NewTask, NewWorker, OVERDUE, TaskError, TaskFailure, TaskService};
 use crate::Clock;
 
 const NOW: Moment = Moment::from_micros(1_800_000_000_000_000);
@@ -49,7 +49,9 @@ fn a_failure_that_is_not_tried_again_waits_for_a_person() {
     let (asking, hold) = begun(&ledger);
     let code = const { ReasonCode::of("task.failed.permission_denied") };
     let canonical = Some(TransitionReason::PermissionDenied);
-    asking.report_failed(&hold, &Failure { canonical, ..Failure::new(code, "not permitted") }).unwrap();
+    asking
+        .report_failed(&hold, &TaskFailure { canonical, ..TaskFailure::new(code, "not permitted") })
+        .unwrap();
     let stored = asking.task(hold.task).unwrap();
     let next = task::next_move(TaskState::Failed, &stored.entity.facts);
     assert_eq!(task::state(&stored.entity), Some(TaskState::Failed));
@@ -127,7 +129,7 @@ fn calling_off_a_parent_goes_on_after_a_part_that_cannot_be_called_off() {
     let parts = asking.split(&hold, vec![request("one"), request("two")]).unwrap();
     let again = asking.claim(hold.worker, parts[0], Duration::from_secs(30)).unwrap();
     let code = const { ReasonCode::of("task.failed.reported") };
-    asking.report_failed(&again, &Failure { is_final: true, ..Failure::new(code, "no") }).unwrap();
+    asking.report_failed(&again, &TaskFailure { is_final: true, ..TaskFailure::new(code, "no") }).unwrap();
     person(&ledger).cancel(hold.task, "not needed").unwrap();
     assert_eq!(state(&ledger, hold.task), TaskState::Cancelled);
     assert_eq!(

@@ -118,7 +118,9 @@ async fn admit(
             Needs::LookTask | Needs::SpeakTask => {
                 worked_on(app, run, path).await.map_err(|problem| (None, problem))?
             }
-            Needs::Nobody | Needs::Look | Needs::LookOwn | Needs::SpeakOwn | Needs::Act => named_run(path),
+            Needs::Nobody | Needs::Look | Needs::LookOwn | Needs::SpeakOwn | Needs::Tools | Needs::Act => {
+                named_run(path)
+            }
         };
     }
     permit(&principal, needed, own).map_err(|problem| (Some(Refused::Scope), problem))?;
@@ -173,6 +175,7 @@ fn who(app: &App, request: &Request) -> Option<Principal> {
 fn permit(who: &Principal, needed: Needs, own: Option<EntityId>) -> Result<(), Problem> {
     match (who.scope, needed) {
         (Scope::Operator, _)
+        | (_, Needs::Tools)
         | (Scope::Viewer, Needs::Look | Needs::LookOwn | Needs::LookTask | Needs::Nobody) => Ok(()),
         (Scope::Viewer, _) if mutant::removed("viewers_only_look") => Ok(()),
         (Scope::Agent(run), Needs::LookOwn | Needs::SpeakOwn | Needs::LookTask | Needs::SpeakTask)

@@ -20,6 +20,8 @@ pub(crate) enum Needs {
     LookTask,
     /// A person who may change things, or the agent whose run works on the task that the path names.
     SpeakTask,
+    /// Anybody with a token; each tool says for whom it is.
+    Tools,
     /// A person who may change things.
     Act,
 }
@@ -34,12 +36,13 @@ impl Needs {
             Self::SpeakOwn => "operator, or the agent of this run",
             Self::LookTask => "viewer, or the agent of this task",
             Self::SpeakTask => "operator, or the agent of this task",
+            Self::Tools => "viewer or agent, as each tool says",
             Self::Act => "operator",
         }
     }
 }
 
-use Needs::{Act, Look, LookOwn, LookTask, Nobody, SpeakOwn, SpeakTask};
+use Needs::{Act, Look, LookOwn, LookTask, Nobody, SpeakOwn, SpeakTask, Tools};
 
 const GET: &str = "GET";
 const POST: &str = "POST";
@@ -53,6 +56,7 @@ const TABLE: &[(&str, &str, Needs)] = &[
     (GET, "/", Nobody),
     (GET, "/{*path}", Nobody),
     (GET, "/metrics", Look),
+    (POST, "/mcp", Tools),
     (GET, "/api/v1/entities", Look),
     (GET, "/api/v1/entities/{id}", LookOwn),
     (GET, "/api/v1/entities/{id}/records", LookOwn),

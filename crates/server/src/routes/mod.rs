@@ -11,6 +11,7 @@ mod declared;
 mod entities;
 mod events;
 mod health;
+mod mcp;
 mod output;
 mod overview;
 mod page;
@@ -23,6 +24,7 @@ mod tasks;
 pub(crate) use asked::body::{BODY_TIME, SAID_MAX, whole};
 pub(crate) use declared::api;
 pub(crate) use health::{livez, metrics, readyz};
+pub(crate) use mcp::mcp;
 pub(crate) use overview::{Calm, Latest, look};
 pub(crate) use page::docs_page;
 

@@ -19,7 +19,7 @@ use crate::access::Principal;
 use crate::problem::Problem;
 
 /// Bytes of a body at the most.
-const BODY_MAX: usize = 1024 * 1024;
+pub(crate) const BODY_MAX: usize = 1024 * 1024;
 /// Bytes of what an agent says at once, at the most: it may say it often, and the log keeps it for ever.
 pub(crate) const SAID_MAX: usize = 16 * 1024;
 /// How long a body may take to arrive.

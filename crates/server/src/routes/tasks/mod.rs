@@ -11,3 +11,4 @@ mod performing;
 pub(super) use by_people::*;
 pub(super) use by_workers::*;
 pub(super) use looking::*;
+pub(super) use performing::caller;
