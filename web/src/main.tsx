@@ -7,6 +7,7 @@ import "./css/tokens.css";
 import "./css/frame.css";
 import "./css/lists.css";
 import "./css/fleet.css";
+import "./css/board.css";
 import "./css/pills.css";
 import "./css/controls.css";
 import "./css/panels.css";

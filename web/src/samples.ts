@@ -1,5 +1,5 @@
 // Documents for tests, complete, with what a test is about put in.
-import type { AttentionItem, LedgerRecord, Machine, NormalizedState, View, Vocabulary } from "./api/types";
+import type { AttentionItem, LedgerRecord, Machine, NormalizedState, TaskCard, View, Vocabulary } from "./api/types";
 
 export function state(some: Partial<NormalizedState> = {}): NormalizedState {
   return {
@@ -81,6 +81,26 @@ export function item(some: Partial<AttentionItem> = {}): AttentionItem {
     snoozed_until: null,
     first_seen_at: "2026-11-15T11:00:00.000000Z",
     actions: [],
+    ...some,
+  };
+}
+
+export function card(some: Partial<TaskCard> = {}): TaskCard {
+  return {
+    id: "tsk_01m7grbsckepybw2zv8gzdsez6",
+    title: "fix the flaky test",
+    state: "open",
+    role: null,
+    priority: 2,
+    scope: "medium",
+    repo: null,
+    labels: {},
+    entered_at: "2026-11-15T11:00:00.000000Z",
+    age_s: 3600,
+    holder: null,
+    progress: null,
+    waits_for: [],
+    next_move: "any worker that claims it",
     ...some,
   };
 }

@@ -102,6 +102,20 @@ export type Health = But<Sent<Described["HealthAnswer"]>, { store: Facts }>;
 export type Services = Sent<Described["ServicesAnswer"]>;
 export type Refusal = Sent<Described["Refusal"]>;
 
+export type TaskCard = Sent<Described["TaskCard"]>;
+export type TaskBoard = Sent<Described["Board"]>;
+/** What one check of a task found. */
+export interface Verdict {
+  what: string | null;
+  passed: boolean | null;
+  detail: string | null;
+}
+/** The story has the fields of a view, too; the page reads those from the entity, which the feed keeps fresh. */
+export type TaskStory = But<
+  Pick<Sent<Described["TaskStory"]>, "next_move" | "claims" | "turns" | "runs" | "merge" | "subtasks">,
+  { verdicts: Verdict[] }
+>;
+
 /** What an order may say. */
 export type Move = Described["Move"];
 export type RunRequest = Described["RunRequest"];

@@ -4,6 +4,7 @@ import type { Problem } from "../api/client";
 import { type Key, useKeys } from "../keys/keys";
 import { AdminPage } from "../pages/admin/page";
 import { AttentionPage } from "../pages/attention/page";
+import { BoardPage } from "../pages/board/page";
 import { EntityPage } from "../pages/entity/page";
 import { FleetPage } from "../pages/fleet/page";
 import { MachinesPage } from "../pages/machines/page";
@@ -21,6 +22,7 @@ import { AttentionContext } from "./shared";
 const PAGES: { path: string; name: string; key: string }[] = [
   { path: "/", name: "Attention", key: "g a" },
   { path: "/fleet", name: "Fleet", key: "g f" },
+  { path: "/board", name: "Board", key: "g b" },
   { path: "/trends", name: "Trends", key: "g t" },
   { path: "/machines", name: "Machines", key: "g m" },
   { path: "/admin", name: "Admin", key: "g d" },
@@ -38,7 +40,7 @@ export function App() {
   const keys = useMemo<Key[]>(
     () => [
       ...PAGES.map((page) => ({ keys: page.key, does: `go to ${page.name}`, run: () => go(page.path) })),
-      { keys: "/", does: "filter the fleet", run: filter },
+      { keys: "/", does: "filter the list, or the fleet", run: filter },
       { keys: "?", does: "list the keys", run: () => setHelp((open) => !open) },
     ],
     [],
@@ -69,9 +71,9 @@ export function App() {
   );
 }
 
-/** Puts the focus into the fleet's filter, wherever it is pressed. */
+/** Puts the focus into the filter of the page; a page without one leads to the fleet's. */
 function filter(): void {
-  if (window.location.pathname !== "/fleet") go("/fleet");
+  if (!document.getElementById("filter")) go("/fleet");
   requestAnimationFrame(() => document.getElementById("filter")?.focus());
 }
 
@@ -111,6 +113,7 @@ function TopBar({ path, total, isSignedIn, onHelp }: TopBarProps) {
 function route(path: string): ReactNode {
   if (path === "/") return <AttentionPage />;
   if (path === "/fleet") return <FleetPage />;
+  if (path === "/board") return <BoardPage />;
   if (path.startsWith("/e/")) return <EntityPage id={decodeURIComponent(path.slice(3))} />;
   if (path === "/trends") return <TrendsPage />;
   if (path === "/machines") return <MachinesPage />;

@@ -1,5 +1,5 @@
 // The filters of the fleet. They live in the URL and nowhere else.
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { Chip, Choice, Search } from "../../parts/filter";
 import { go, withParams } from "../../route/route";
 import { useWords } from "../../state/board";
 import { GROUPINGS } from "./groups";
@@ -18,8 +18,6 @@ export const SERVER_PARAMS = [
   "sort",
 ] as const;
 
-const TYPING_MS = 200;
-
 export function Filters({ params }: { params: URLSearchParams }) {
   const words = useWords();
   const kind = params.get("kind") ?? "";
@@ -30,7 +28,7 @@ export function Filters({ params }: { params: URLSearchParams }) {
   const isFiltered = [...params.keys()].some((name) => name !== "sel" && name !== "act" && name !== "at");
   return (
     <search className="filters" aria-label="Filter">
-      <Search q={value("q")} />
+      <Search q={value("q")} placeholder="Filter by title, id or state" />
       <Choice name="Kind" value={kind} onChange={(to) => set("kind", to)}>
         {words.machines.map((machine) => (
           <option key={machine.kind} value={machine.kind}>
@@ -85,83 +83,5 @@ export function Filters({ params }: { params: URLSearchParams }) {
         </button>
       )}
     </search>
-  );
-}
-
-function Choice({
-  name,
-  value,
-  none = "any",
-  onChange,
-  children,
-}: {
-  name: string;
-  value: string;
-  none?: string;
-  onChange: (to: string) => void;
-  children: ReactNode;
-}) {
-  return (
-    <label className="choice" data-set={value !== "" || undefined}>
-      <span aria-hidden="true">{name}</span>
-      <select aria-label={name} value={value} onChange={(event) => onChange(event.target.value)}>
-        <option value="">{none}</option>
-        {children}
-      </select>
-    </label>
-  );
-}
-
-function Chip({ name, value }: { name: string; value: string }) {
-  return (
-    <button
-      type="button"
-      className="chip"
-      onClick={() => go(withParams({ [name]: null }), "replace")}
-      aria-label={`Remove the filter ${name} ${value}`}
-    >
-      {name} {value} ×
-    </button>
-  );
-}
-
-function Search({ q }: { q: string }) {
-  const [text, setText] = useState(q);
-  const typed = useRef(false);
-  useEffect(() => {
-    if (!typed.current) setText(q);
-  }, [q]);
-  useEffect(() => {
-    if (!typed.current) return;
-    const timer = setTimeout(() => {
-      typed.current = false;
-      go(withParams({ q: text.trim() || null }), "replace");
-    }, TYPING_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return (
-    <input
-      id="filter"
-      type="search"
-      className="search"
-      placeholder="Filter by title, id or state"
-      aria-label="Filter by title, id or state"
-      title="/"
-      value={text}
-      onChange={(event) => {
-        typed.current = true;
-        setText(event.target.value);
-      }}
-      onKeyDown={(event) => {
-        if (event.key === "Escape") {
-          // Some browsers clear a search field on Escape, and tell so only after it has lost the focus.
-          event.preventDefault();
-          typed.current = false;
-          setText("");
-          go(withParams({ q: null }), "replace");
-        }
-        if (event.key === "Escape" || event.key === "Enter") event.currentTarget.blur();
-      }}
-    />
   );
 }
