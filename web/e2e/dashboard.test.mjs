@@ -12,3 +12,4 @@ await import("./evidence.mjs");
 await import("./live.mjs");
 await import("./looks.mjs");
 await import("./start.mjs");
+await import("./board.mjs");

@@ -22,6 +22,14 @@ test("a fleet without anybody says how to start one, and a wrong address where t
   await page.waitForURL((url) => url.pathname === "/");
 });
 
+test("a board without tasks says what a task is and how to add one", async (t) => {
+  const page = await newPage(t);
+  await visit(page, "/board");
+  await page.getByRole("heading", { name: "There are no tasks yet" }).waitFor();
+  await page.getByText("callboard task add").waitFor();
+  await page.getByRole("region", { name: "Workers" }).getByText("callboard work").waitFor();
+});
+
 test("a browser that is not signed in is told how, and the link leads to this server", async (t) => {
   const page = await newPage(t);
   await page.context().clearCookies();

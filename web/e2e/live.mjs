@@ -58,7 +58,7 @@ test("after a restart of the server the page catches up by itself", async (t) =>
 
 test("everything comes from the server itself, and nothing complains", async (t) => {
   const page = await newPage(t);
-  for (const path of ["/", "/fleet", "/trends", "/machines", "/admin"]) await visit(page, path);
+  for (const path of ["/", "/fleet", "/board", "/trends", "/machines", "/admin"]) await visit(page, path);
   const origin = new URL(page.url()).origin;
   assert.deepEqual(
     page.requested.filter((url) => !url.startsWith(origin)),

@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from "node:util";
 import { api, ended, newPage, startRun, until, visit } from "./support.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const PAGES = ["/", "/fleet", "/fleet?group=state&ended=true", "/trends", "/machines?kind=task", "/admin"];
+const PAGES = ["/", "/fleet", "/fleet?group=state&ended=true", "/board", "/trends", "/machines?kind=task", "/admin"];
 
 for (const theme of ["light", "dark"]) {
   test(`${theme} follows the system, in the declared colours`, async (t) => {
@@ -30,7 +30,9 @@ for (const theme of ["light", "dark"]) {
     await visit(page, "/");
     const run = await startRun(page, "exit 3", "axe");
     await ended(page, run.id);
-    for (const path of [...PAGES, `/e/${run.id}`, `/e/${run.id}?act=note`, `/fleet?ended=true&sel=${run.id}`]) {
+    const task = await api(page, "/tasks", { title: `axe ${theme}`, prompt: "look", gates: ["person:the design"] });
+    const paths = [`/e/${run.id}`, `/e/${run.id}?act=note`, `/fleet?ended=true&sel=${run.id}`];
+    for (const path of [...PAGES, ...paths, `/e/${task.id}?act=cancel`, `/board?sel=${task.id}`]) {
       await visit(page, path);
       await page.waitForSelector("h1");
       await page.evaluate(AXE);
@@ -49,7 +51,12 @@ test("at 360 px rows have two lines and nothing is wider than the screen", async
   await visit(page, "/");
   const run = await startRun(page, "exit 3", "small");
   await ended(page, run.id);
-  for (const path of [...PAGES, `/e/${run.id}`, `/fleet?ended=true&sel=${run.id}`]) {
+  const task = await api(page, "/tasks", {
+    title: "small ".repeat(20),
+    files: ["a/long/path/".repeat(8)],
+    gates: ["person:nobody is to claim it"],
+  });
+  for (const path of [...PAGES, `/e/${run.id}`, `/fleet?ended=true&sel=${run.id}`, `/e/${task.id}`]) {
     await visit(page, path);
     await page.waitForSelector("main > *");
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360, path);

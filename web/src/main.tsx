@@ -12,6 +12,7 @@ import "./css/pills.css";
 import "./css/controls.css";
 import "./css/panels.css";
 import "./css/entity.css";
+import "./css/task.css";
 import "./css/drawings.css";
 import "./css/admin.css";
 

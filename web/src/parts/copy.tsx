@@ -25,6 +25,16 @@ export function CopyId({ id }: { id: string }) {
   );
 }
 
+/** A path, a commit or a branch, whole or as it is read. */
+export function CopyText({ text, shown = text }: { text: string; shown?: string }) {
+  const [copied, copy] = useCopy(text);
+  return (
+    <button type="button" className="id text" onClick={copy} title={`${text}, click to copy`}>
+      {copied ? "copied" : shown}
+    </button>
+  );
+}
+
 export function CopyLine({ line }: { line: string }) {
   const [copied, copy] = useCopy(line);
   return (

@@ -10,7 +10,7 @@ import { entityPath } from "../../route/route";
 import { useDocument, useView, useWords } from "../../state/board";
 import { count } from "../../time/format";
 import { Lasting } from "../../time/ticking";
-import { PartsGraph } from "./graph";
+import { dependencyIds, PartsGraph } from "./graph";
 
 export function useChildren(id: string | null): View[] | null {
   const read = useDocument(
@@ -23,10 +23,10 @@ export function useChildren(id: string | null): View[] | null {
   return read.data?.items ?? null;
 }
 
-export function Children({ children_: children }: { children_: View[] }) {
+export function Children({ children_: children, title = "Parts" }: { children_: View[]; title?: string }) {
   if (children.length === 0) return null;
   return (
-    <Section title="Parts" aside={count(children.length)}>
+    <Section title={title} aside={count(children.length)}>
       <PartsGraph parts={children} />
       <Branch children_={children} depth={0} />
     </Section>
@@ -51,8 +51,8 @@ function Leaf({ read, siblings, depth }: { read: View; siblings: View[]; depth: 
   const words = useWords();
   const [isOpen, setOpen] = useState(false);
   const children = useChildren(isOpen && depth < DEPTH ? view.id : null);
-  const after = Array.isArray(view.facts.depends_on) ? view.facts.depends_on : [];
-  const names = after.map((id) => siblings.find((one) => one.id === id)?.title ?? String(id).slice(0, 16));
+  const after = dependencyIds(view.facts.depends_on);
+  const names = after.map((id) => siblings.find((one) => one.id === id)?.title ?? id.slice(0, 16));
   return (
     <li data-ended={view.ended_at !== null || undefined}>
       <div className="leaf">

@@ -5,6 +5,7 @@ import { Section } from "../../parts/section";
 import { useWords } from "../../state/board";
 import { bytes, count, span, UNKNOWN } from "../../time/format";
 import { Absolute } from "../../time/ticking";
+import { TOLD } from "../task/asked";
 
 const map = (value: Json | undefined): Facts =>
   value !== null && typeof value === "object" && !Array.isArray(value) ? value : {};
@@ -57,7 +58,8 @@ export function FactsOf({ view }: { view: View }) {
   const { facts, exit, timeout } = view;
   const argv = Array.isArray(facts.argv) ? facts.argv.map(String) : null;
   const usage = map(facts.usage);
-  const rest = Object.entries(facts).filter(([name, value]) => !SHOWN.has(name) && value !== null);
+  const isShown = (name: string) => SHOWN.has(name) || (view.kind === "task" && TOLD.has(name));
+  const rest = Object.entries(facts).filter(([name, value]) => !isShown(name) && value !== null);
   return (
     <>
       {"agent" in facts && <Agent agent={map(facts.agent)} />}

@@ -1,6 +1,6 @@
 // The parts of an entity that wait for each other, as a graph from left to right: nodes are pills with a title, what is done
 // fades, and the way that took longest is drawn stronger.
-import type { View } from "../../api/types";
+import type { Json, View } from "../../api/types";
 import { fitted, NODE, place } from "../../graph/layout";
 import { iconPath } from "../../pill/icons";
 import { Link } from "../../route/link";
@@ -10,14 +10,18 @@ import { criticalPath, type Edge } from "./critical";
 
 const MOST = 60;
 
+/** The ids that an entity depends on. A task has other dependencies beside tasks, so each of its own is an object. */
+export function dependencyIds(after: Json | undefined): string[] {
+  const idOf = (one: Json) => (one !== null && typeof one === "object" && !Array.isArray(one) ? one.id : one);
+  return (Array.isArray(after) ? after : []).map(idOf).filter((id): id is string => typeof id === "string");
+}
+
 export function PartsGraph({ parts }: { parts: View[] }) {
   const words = useWords();
   const known = new Set(parts.map((part) => part.id));
   const edges: Edge[] = parts.flatMap((part) => {
-    const after = Array.isArray(part.facts.depends_on) ? part.facts.depends_on : [];
-    return after
-      .filter((id) => typeof id === "string" && known.has(id))
-      .map((id) => ({ from: String(id), to: part.id }));
+    const after = dependencyIds(part.facts.depends_on);
+    return after.filter((id) => known.has(id)).map((id) => ({ from: id, to: part.id }));
   });
   if (edges.length === 0 || parts.length > MOST) return null;
   const first = parts.filter((part) => !edges.some((edge) => edge.to === part.id)).map((part) => part.id);

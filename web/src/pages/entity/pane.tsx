@@ -2,6 +2,7 @@
 import { useState } from "react";
 import { give, type Order } from "../../acts/orders";
 import { NoteForm, StopForm, TransitionForm } from "../../acts/panel";
+import { isTaskAct, TaskForm, taskActs, textOf } from "../../acts/tasks";
 import { asProblem, get, type Problem, query } from "../../api/client";
 import type { View } from "../../api/types";
 import { CopyId, CopyLine } from "../../parts/copy";
@@ -13,6 +14,8 @@ import { useSharedAttention } from "../../shell/shared";
 import { type Read, useBoard, useDocument, useView, useWords } from "../../state/board";
 import { absolute } from "../../time/format";
 import { Ago, Lasting } from "../../time/ticking";
+import { Asked } from "../task/asked";
+import { Next, useStory, WhatHappened } from "../task/story";
 import { Artifacts } from "./artifacts";
 import { Children, useChildren } from "./children";
 import { FactsOf } from "./facts";
@@ -50,6 +53,9 @@ export function EntityPane({ id, isPage = false, onClose }: PaneProps) {
   const { data: view, problem, reload } = useEntity(id, at);
   const records = useRecords(view?.id ?? null);
   const parts = useChildren(view?.id ?? null) ?? [];
+  const isTask = view?.kind === "task";
+  // The story is of now; at another moment only what was recorded then is shown.
+  const story = useStory(isTask && at === null ? view.id : null);
   if (!view) {
     return (
       <div className="pane">
@@ -63,14 +69,21 @@ export function EntityPane({ id, isPage = false, onClose }: PaneProps) {
       {onClose && <CloseBar onClose={onClose} full={view.id} />}
       <Head view={view} isPage={isPage} at={at} />
       {at && <Past at={at} />}
-      <ActPanel view={view} act={params.get("act")} />
+      <ActPanel view={view} act={params.get("act")} next={story.data?.next_move ?? null} />
       <div className={isPage ? "pane-columns" : ""}>
         <div>
+          {isTask && at === null && <Next view={view} story={story} />}
           <Why view={view} records={records.items} />
+          {story.data && <WhatHappened story={story.data} />}
           <Timeline view={view} records={records.items} parts={parts} at={at} />
-          <Children children_={parts} />
+          {isTask ? (
+            <Children title="Subtasks" children_={parts.filter((part) => part.kind === "task")} />
+          ) : (
+            <Children children_={parts} />
+          )}
         </div>
         <div>
+          {isTask && <Asked view={view} />}
           <OutputTail view={view} />
           <Artifacts view={view} />
           <FactsOf view={view} />
@@ -145,6 +158,10 @@ function Head({ view, isPage, at }: { view: View; isPage: boolean; at: string | 
               Retry
             </button>
           )}
+          {view.kind === "task" &&
+            [...taskActs(words.machine(view.kind), view).keys()].map((act) => (
+              <ActButton key={act} act={act} text={textOf(act)} />
+            ))}
           <SetAside id={view.id} onProblem={setProblem} />
           <ActButton act="transition" text="Move by hand" />
           <ActButton act="note" text="Note" />
@@ -156,9 +173,15 @@ function Head({ view, isPage, at }: { view: View; isPage: boolean; at: string | 
         </p>
       )}
       {problem && <Refused problem={problem} />}
-      <CopyLine line={`callboard inspect ${view.id}${at ? ` --at ${at}` : ""}`} />
+      <CopyLine line={lineOf(view, at)} />
     </header>
   );
+}
+
+/** The command that shows the same in a terminal. */
+function lineOf(view: View, at: string | null): string {
+  if (at) return `callboard inspect ${view.id} --at ${at}`;
+  return view.kind === "task" ? `callboard task show ${view.id}` : `callboard inspect ${view.id}`;
 }
 
 /** Snooze and dismiss, where it stands on the list of what needs somebody. */
@@ -193,10 +216,12 @@ function ActButton({ act, text }: { act: string; text: string }) {
   );
 }
 
-function ActPanel({ view, act }: { view: View; act: string | null }) {
+function ActPanel({ view, act, next }: { view: View; act: string | null; next: string | null }) {
   const close = () => go(withParams({ act: null }), "replace");
   if (act === "stop") return <StopForm view={view} onClose={close} />;
   if (act === "transition") return <TransitionForm view={view} onClose={close} />;
+  if (view.kind === "task" && isTaskAct(act))
+    return <TaskForm key={act} view={view} act={act} next={next} onClose={close} />;
   if (act === "note") return <NoteForm view={view} onClose={close} />;
   return null;
 }

@@ -1,0 +1,24 @@
+// What happened to a task, in the order in which it happened: claims, turns and runs. What the checks found and the merge
+// have no time of their own and come last.
+import type { TaskStory } from "../../api/types";
+
+type Of<T extends readonly unknown[]> = T[number];
+
+export type Happened =
+  | { type: "claim"; key: string; at: string | null; claim: Of<TaskStory["claims"]> }
+  | { type: "turn"; key: string; at: string | null; turn: Of<TaskStory["turns"]>; attempt: number }
+  | { type: "run"; key: string; at: string | null; run: Of<TaskStory["runs"]> };
+
+const ORDER = { claim: 0, turn: 1, run: 2 };
+
+export function happened(story: TaskStory): Happened[] {
+  const all: Happened[] = [
+    ...story.claims.map((claim): Happened => ({ type: "claim", key: `claim ${claim.at}`, at: claim.at, claim })),
+    ...story.turns.map(
+      (turn, nth): Happened => ({ type: "turn", key: turn.id, at: turn.created_at, turn, attempt: nth + 1 }),
+    ),
+    ...story.runs.map((run): Happened => ({ type: "run", key: run.id, at: run.created_at, run })),
+  ];
+  // One command claims a task and begins its turn, so they have the same time.
+  return all.sort((a, b) => (a.at ?? "").localeCompare(b.at ?? "") || ORDER[a.type] - ORDER[b.type]);
+}
