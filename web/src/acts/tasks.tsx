@@ -36,14 +36,14 @@ export function taskActs(machine: Machine | undefined, view: View): Map<TaskAct,
   const triggers = (machine?.rows ?? [])
     .filter((row) => row.from === from && row.actors.includes("operator"))
     .flatMap((row) => row.triggers);
+  // An open task waits without being blocked, and what it waits for can be vouched for, too.
+  const unmet = view.facts.unmet;
+  if (from === "open" && Array.isArray(unmet) && unmet.length > 0) triggers.push("dependency_resolved");
   const found = new Map<TaskAct, string>();
   for (const act of ACTS) {
     const trigger = TRIGGERS[act].find((one) => triggers.includes(one));
     if (trigger) found.set(act, trigger);
   }
-  // An open task waits without being blocked, and what it waits for can be vouched for, too.
-  const unmet = view.facts.unmet;
-  if (from === "open" && Array.isArray(unmet) && unmet.length > 0) found.set("unblock", "dependency_resolved");
   return found;
 }
 

@@ -1,9 +1,10 @@
 // One task as a card: what it is called, since when it stands where it does, for whom, and what moves it on.
 import type { TaskCard } from "../../api/types";
 import { Told } from "../../parts/told";
+import { Chain } from "../../pill/chain";
 import { StatusPill } from "../../pill/pill";
 import { entityPath, go, withParams } from "../../route/route";
-import { useWords } from "../../state/board";
+import { useView, useWords } from "../../state/board";
 import { shortId } from "../../time/format";
 import { Ago } from "../../time/ticking";
 
@@ -11,20 +12,21 @@ export const cardId = (id: string): string => `card-${id}`;
 
 interface CardProps {
   card: TaskCard;
-  /** How loud it is on the list of what needs somebody; null where it is not there. */
-  severity: string | null;
   titleOf: (id: string) => string | null;
   isCursor: boolean;
   isSelected: boolean;
   onFocus: () => void;
 }
 
-export function CardLine({ card, severity, titleOf, isCursor, isSelected, onFocus }: CardProps) {
+export function CardLine({ card, titleOf, isCursor, isSelected, onFocus }: CardProps) {
   const words = useWords();
+  const seen = useView(card.id);
+  // The view and the board are read one after the other; while they are of two moments, the board counts.
+  const view = seen?.state.lifecycle === card.state ? seen : undefined;
   const open = () => go(withParams({ sel: card.id, act: null, at: null }));
   return (
     <li
-      className={`card ${severity ? `sev-${severity}` : ""}`}
+      className={`card ${view ? `sev-${view.state.severity}` : ""}`}
       data-card={card.id}
       data-state={card.state}
       data-cursor={isCursor || undefined}
@@ -49,7 +51,7 @@ export function CardLine({ card, severity, titleOf, isCursor, isSelected, onFocu
         </span>
       </div>
       <div className="card-line">
-        <StatusPill taxonomy="task" value={card.state} dense />
+        {view ? <Chain view={view} dense /> : <StatusPill taxonomy="task" value={card.state} dense />}
         <span className="num" title={`priority ${card.priority}; 1 comes first`}>
           P{card.priority}
         </span>

@@ -1,5 +1,5 @@
 // Board: every task that is not over, in columns by state, and the workers that are there for them.
-import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { get } from "../../api/client";
 import type { EntityPage, TaskBoard, View } from "../../api/types";
 import { type Key, useKeys } from "../../keys/keys";
@@ -7,7 +7,6 @@ import { CopyLine } from "../../parts/copy";
 import { Empty, Trouble } from "../../parts/states";
 import { Link } from "../../route/link";
 import { go, usePlace, withParams } from "../../route/route";
-import { useSharedAttention } from "../../shell/shared";
 import { type Read, useBoard, useDocument, useWords } from "../../state/board";
 import { count } from "../../time/format";
 import { EntityPane } from "../entity/pane";
@@ -19,6 +18,8 @@ import { Workers } from "./workers";
 /** So many cards of a state are enough to look at; the fleet lists them all. */
 const CARDS = 100;
 const WORKERS = 200;
+/** So many views are read at once before the cards are drawn; the others are asked for one by one. */
+const VIEWS = 500;
 
 function serverParams(params: URLSearchParams): string {
   const own = new URLSearchParams({ limit: String(CARDS) });
@@ -28,8 +29,14 @@ function serverParams(params: URLSearchParams): string {
 
 function useTaskBoard(asked: string): Read<TaskBoard> {
   const board = useBoard();
+  const isFirst = useRef(true);
   return useDocument(
     async (signal) => {
+      if (isFirst.current) {
+        const page = await get<EntityPage>(`/entities?kind=task&limit=${VIEWS}`, signal);
+        for (const view of page.items) board.entities.put(view);
+        isFirst.current = false;
+      }
       const read = await get<TaskBoard>(`/board?${asked}`, signal);
       board.seen(read.head);
       return read;
@@ -142,10 +149,12 @@ function Shown({ board, all, workers, isFiltered }: ShownProps) {
 function Columns({ all, workers }: { all: Column[]; workers: View[] }) {
   const { params } = usePlace();
   const selected = params.get("sel");
-  const attention = useSharedAttention();
   const [kept, setCursor] = useState<Cursor>({ id: selected, column: 0, row: 0 });
   const cursor = placed(all, kept);
   const focused = useFocusThatFollows(all);
+  useEffect(() => {
+    if (selected) document.getElementById(cardId(selected))?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [selected]);
   useBoardKeys(all, cursor, (to) => {
     setCursor(to);
     if (to.id) focused(to.id);
@@ -155,10 +164,6 @@ function Columns({ all, workers }: { all: Column[]; workers: View[] }) {
     return new Map([...cards, ...workers].map((one) => [one.id, one.title]));
   }, [all, workers]);
   const titleOf = useCallback((id: string) => titles.get(id) ?? null, [titles]);
-  const severities = useMemo(
-    () => new Map(attention.data?.items.map((item) => [item.entity.id, item.severity])),
-    [attention.data],
-  );
   return (
     <div className="board-columns">
       {all.map((column) => (
@@ -176,7 +181,6 @@ function Columns({ all, workers }: { all: Column[]; workers: View[] }) {
               <CardLine
                 key={card.id}
                 card={card}
-                severity={severities.get(card.id) ?? null}
                 titleOf={titleOf}
                 isCursor={card.id === cursor.id}
                 isSelected={card.id === selected}

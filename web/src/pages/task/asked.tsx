@@ -38,6 +38,12 @@ export const TOLD = new Set([
   "title",
   "labels",
   "lease_holder",
+  "lease_epoch",
+  "lease_ms",
+  "run",
+  "task_turn",
+  "start_ref",
+  "end_ref",
 ]);
 
 const text = (value: Json | undefined): string | null => (typeof value === "string" && value !== "" ? value : null);
@@ -49,20 +55,22 @@ const map = (value: Json): Facts | null =>
 export function Asked({ view }: { view: View }) {
   const { facts } = view;
   const prompt = text(facts.prompt);
+  const given = (value: string | number | null) => value ?? <span className="faint">not given</span>;
   const unmet = new Set(list(facts.unmet).map((one) => JSON.stringify(one)));
   const [files, checks, depends] = [list(facts.files), list(facts.signals), list(facts.depends_on)];
   const repo = text(facts.repo);
   return (
     <Section title="Asked for">
-      {prompt && (
+      {prompt && prompt !== view.title && (
         <pre className="bytes asked-prompt" tabIndex={0}>
           {prompt}
         </pre>
       )}
       <dl className="facts">
         <Row name="role">{text(facts.role) ?? "anybody"}</Row>
-        <Row name="priority, scope">
-          {number(facts.priority) ?? UNKNOWN}, {text(facts.scope) ?? UNKNOWN}
+        <Row name="priority">{given(number(facts.priority))}</Row>
+        <Row name="scope">
+          {given(text(facts.scope))}
           {view.timeout.configured_s !== null && ` (an attempt may take ${span(view.timeout.configured_s)})`}
         </Row>
         {depends.length > 0 && (

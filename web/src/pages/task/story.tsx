@@ -50,8 +50,16 @@ export function Next({ view, story }: { view: View; story: Read<TaskStory> }) {
             {typeof facts.retries_max === "number" && ` of ${facts.retries_max}`}
           </Row>
         )}
-        {text("last_error") && <Row name="last error">{text("last_error")}</Row>}
-        {text("summary") && <Row name="summary">{text("summary")}</Row>}
+        {text("last_error") && (
+          <Row name="last error">
+            <Told text={text("last_error") ?? ""} />
+          </Row>
+        )}
+        {text("summary") && (
+          <Row name="summary">
+            <Told text={text("summary") ?? ""} />
+          </Row>
+        )}
       </dl>
     </Section>
   );
@@ -108,7 +116,7 @@ function One({ one }: { one: Happened }) {
     case "run":
       return (
         <>
-          <Link to={entityPath(one.run.id)}>{one.run.title ?? `run ${shortId(one.run.id)}`}</Link>{" "}
+          run <Link to={entityPath(one.run.id)}>{one.run.title ?? shortId(one.run.id)}</Link>{" "}
           <StatusPill taxonomy="session" value={one.run.state} dense />
           <Because text={one.run.reason} />
         </>
@@ -133,8 +141,9 @@ function Turn({ turn, attempt }: { turn: TaskStory["turns"][number]; attempt: nu
       <Because text={turn.reason} />
       {(turn.start_ref || turn.end_ref) && (
         <p className="story-because">
-          files: {turn.start_ref ? <CopyText text={turn.start_ref} /> : UNKNOWN} to{" "}
-          {turn.end_ref ? <CopyText text={turn.end_ref} /> : UNKNOWN}
+          its files at {turn.start_ref && <CopyText text={turn.start_ref} shown="the start" />}
+          {turn.start_ref && turn.end_ref && " and at "}
+          {turn.end_ref && <CopyText text={turn.end_ref} shown="the end" />}
         </p>
       )}
     </>
@@ -147,7 +156,7 @@ function Because({ text }: { text: string | null }) {
   const [, code, message = text] = /^([a-z_]+(?:\.[a-z_]+)+): (.*)$/s.exec(text) ?? [];
   return (
     <p className="story-because" title={code}>
-      {message}
+      <Told text={message} />
     </p>
   );
 }
@@ -158,7 +167,11 @@ function VerdictLine({ verdict }: { verdict: Verdict }) {
   return (
     <>
       <TonePill tone={tone} text={word} dense /> {verdict.what}
-      {verdict.detail && <p className="story-because">{verdict.detail}</p>}
+      {verdict.detail && (
+        <p className="story-because">
+          <Told text={verdict.detail} />
+        </p>
+      )}
     </>
   );
 }
