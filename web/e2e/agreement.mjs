@@ -47,11 +47,15 @@ function witness(page) {
 
 const testimony = (page) => page.evaluate(() => ({ ...window.testimony, seen: [...window.testimony.seen.values()] }));
 
-/** How a row shows a view: the word of its pill, then what else the chain says. */
+/** How a row shows a view: the word of its pill, then what else the chain says; of "Stopping (by ann)" the part that is news. */
 function shownAs(view) {
   const word = view.effective.toLowerCase();
+  const unsaid = (part) => {
+    const [, said = part, detail = ""] = /^(.*?) \((.*)\)$/.exec(part) ?? [];
+    return word.includes(said.toLowerCase()) ? detail : part;
+  };
   const rest = view.chain.split(" · ").slice(1);
-  const others = rest.filter((part) => !word.includes(part.toLowerCase()));
+  const others = rest.map(unsaid).filter((part) => part !== "");
   return { text: [view.effective, ...others].join(" · "), severity: view.state.severity };
 }
 
