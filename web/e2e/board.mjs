@@ -167,6 +167,11 @@ test("keys move over the board, open a task and filter", async (t) => {
   await page.keyboard.press("Escape");
   await page.waitForURL((url) => !url.searchParams.has("sel"));
   await page.keyboard.press("/");
+  await until(
+    "the filter has the focus",
+    () => page.evaluate(() => document.activeElement?.id),
+    (id) => id === "filter",
+  );
   await page.keyboard.type("third");
   await page.waitForURL((url) => url.pathname === "/board" && url.searchParams.get("q") === "third");
   await cardIn(page, "Open", "first").waitFor({ state: "detached" });
