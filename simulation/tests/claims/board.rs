@@ -251,7 +251,12 @@ impl Board {
             Action::Tick => next.tick += 1,
             Action::Crash(worker) => next.workers[worker].present = None,
             Action::Stall(worker) => next.workers[worker].late = next.workers[worker].present.take(),
-            _ => {}
+            Action::Claim(..)
+            | Action::Act(..)
+            | Action::Service
+            | Action::Recover(..)
+            | Action::Verify(..)
+            | Action::Person(_) => {}
         }
         next.store = self.store.fork(Arc::new(At(next.now())));
         let ledger = Ledger::direct(&next.store);
@@ -358,11 +363,10 @@ impl Board {
     fn decide(&self, ledger: &Ledger, task: usize) -> bool {
         let asking = self.asking(ledger, Actor::new(ActorClass::Operator, "person"));
         let id = self.tasks[task].id;
-        match self.shown.tasks[task].state {
-            TaskState::Failed => taken(asking.retry(id, "once more")).is_some(),
-            TaskState::Blocked => taken(asking.unblock(id, "it is there")).is_some(),
-            _ => false,
+        if self.shown.tasks[task].state == TaskState::Failed {
+            return taken(asking.retry(id, "once more")).is_some();
         }
+        taken(asking.unblock(id, "it is there")).is_some()
     }
 
     fn blame(&mut self, problem: String) {
@@ -454,10 +458,8 @@ impl Board {
             let micros = moment.as_micros() - self.now().as_micros();
             (micros.max(0) as u128).div_ceil(TICK.as_micros()) as i64
         };
-        let times = task::dependencies(facts, fact::BLOCKED_BY).into_iter().filter_map(|by| match by {
-            Dependency::Time { at } => Some(ticks(at)),
-            _ => None,
-        });
+        let time = |by| if let Dependency::Time { at } = by { Some(ticks(at)) } else { None };
+        let times = task::dependencies(facts, fact::BLOCKED_BY).into_iter().filter_map(time);
         let is_blocked = state == TaskState::Blocked;
         let blocked_for = times.max().filter(|_| is_blocked).unwrap_or(0);
         let since = facts.read(fact::WAITS_SUBTASKS_SINCE).filter(|_| state == TaskState::WaitingForSubtasks);

@@ -1,7 +1,9 @@
 //! A model of claims, leases, renewal, expiry and late writers, explored to the end: every order in which workers, the service, recovery,
 //! the janitor and a person can act on a board, with the real acts of the engine on a real store in memory.
 
+#[cfg(test)]
 mod board;
+#[cfg(test)]
 mod model;
 
 use std::process::Command;

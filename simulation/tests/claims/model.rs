@@ -167,7 +167,13 @@ impl Model for Claims {
                 }
                 TaskState::Done => actions.extend([true, false].map(|good| Action::Verify(at, good))),
                 TaskState::Failed | TaskState::Blocked => actions.push(Action::Person(at)),
-                _ => {}
+                TaskState::Planned
+                | TaskState::Claimed
+                | TaskState::InProgress
+                | TaskState::Closed
+                | TaskState::WaitingForSubtasks
+                | TaskState::Cancelled
+                | TaskState::PendingApproval => {}
             }
         }
     }
