@@ -1,5 +1,7 @@
 //! Every tool and every refusal, asked by the SDK's own client over a pipe in memory.
 
+#![cfg(test)]
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -27,6 +27,9 @@ struct Candidate {
     tip: CommitId,
 }
 
+/// A repository and a branch of it.
+type Target = (PathBuf, String);
+
 /// Candidates on top of a branch.
 struct Stack {
     /// Each with the commit that brings it in.
@@ -37,7 +40,7 @@ struct Stack {
 impl Crew {
     /// Merges what was verified, or delivers it as asked.
     pub(super) fn merge_all(&self, verified: Vec<Verified>) -> Result<(), TaskError> {
-        let mut queues: Vec<((PathBuf, String), Vec<Candidate>)> = Vec::new();
+        let mut queues: Vec<(Target, Vec<Candidate>)> = Vec::new();
         for Verified { stored } in verified {
             match self.queued(stored)? {
                 None => {}
@@ -54,7 +57,7 @@ impl Crew {
     }
 
     /// Where a task is to be merged; nothing if it is closed or held in another way.
-    fn queued(&self, stored: Stored) -> Result<Option<((PathBuf, String), Candidate)>, TaskError> {
+    fn queued(&self, stored: Stored) -> Result<Option<(Target, Candidate)>, TaskError> {
         let facts = stored.entity.facts.clone();
         let asking = self.asking(self.system_actor());
         if facts.read(fact::APPROVAL) == Some(true) {
@@ -64,11 +67,7 @@ impl Crew {
         self.candidate(stored, &facts)
     }
 
-    fn candidate(
-        &self,
-        stored: Stored,
-        facts: &Facts,
-    ) -> Result<Option<((PathBuf, String), Candidate)>, TaskError> {
+    fn candidate(&self, stored: Stored, facts: &Facts) -> Result<Option<(Target, Candidate)>, TaskError> {
         let commit = |name| facts.read(name).and_then(|text: &str| CommitId::parse(text).ok());
         let place =
             (facts.read(fact::REPO), facts.read(fact::BASE), commit(fact::BASE_COMMIT), commit(fact::TIP));

@@ -306,19 +306,16 @@ impl Asking<'_> {
         let way = worker_state(&stored.entity).and_then(|state| worker_way(state, to)).unwrap_or_default();
         let asking = self.acting_as(worker_actor(worker));
         let step = |trigger| {
-            let (code, told) = match trigger {
-                WorkerTrigger::Ready => (const { ReasonCode::of("worker.working.ready") }, "it was heard of"),
-                WorkerTrigger::TaskAssigned => {
-                    (const { ReasonCode::of("worker.working.assigned") }, "it has a task")
-                }
-                _ => (const { ReasonCode::of("worker.idle.finished") }, "it finished its task"),
+            let is_over = trigger == WorkerTrigger::TaskFinished;
+            let (code, told) = if is_over {
+                (const { ReasonCode::of("worker.idle.finished") }, "it finished its task")
+            } else if trigger == WorkerTrigger::TaskAssigned {
+                (const { ReasonCode::of("worker.working.assigned") }, "it has a task")
+            } else {
+                (const { ReasonCode::of("worker.working.ready") }, "it was heard of")
             };
-            let data = match trigger {
-                WorkerTrigger::TaskFinished => {
-                    Facts::none().and(fact::TASK, None::<&str>).and(fact::TASK_TURN, None::<&str>)
-                }
-                _ => Facts::none(),
-            };
+            let none = || Facts::none().and(fact::TASK, None::<&str>).and(fact::TASK_TURN, None::<&str>);
+            let data = if is_over { none() } else { Facts::none() };
             asking.follow(worker, trigger, shown(code, told, seen), data)
         };
         Ok(way.into_iter().map(step).collect())
@@ -329,7 +326,7 @@ impl Asking<'_> {
         let stored = self.stored(worker, Kind::Worker)?;
         let (trigger, why, abort) = end.parts();
         let data = Facts::none()
-            .and(fact::ABORT_REASON, abort.map(|abort| callboard_lifecycle::Words::name(abort)))
+            .and(fact::ABORT_REASON, abort.map(callboard_lifecycle::Words::name))
             .and(fact::TASK, None::<&str>);
         if worker_state(&stored.entity) == Some(WorkerState::Dead) {
             return Ok(());

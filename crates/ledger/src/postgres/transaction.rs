@@ -448,7 +448,7 @@ impl Memory {
             let none = Several { first: None, then: parts.then.iter().map(|_| None).collect() };
             match self.standing.judge(&parts, none)? {
                 Judged::Answer(Err(denied)) if claim::is_passed_over(&denied, id) => {}
-                judged => return Ok(judged),
+                judged @ (Judged::Answer(_) | Judged::Write(_)) => return Ok(judged),
             }
         }
         // There may be more than were looked at.
