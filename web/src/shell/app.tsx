@@ -73,7 +73,12 @@ export function App() {
 
 /** Puts the focus into the filter of the page; a page without one leads to the fleet's. */
 function filter(): void {
-  if (!document.getElementById("filter")) go("/fleet");
+  const own = document.getElementById("filter");
+  if (own) {
+    own.focus();
+    return;
+  }
+  go("/fleet");
   requestAnimationFrame(() => document.getElementById("filter")?.focus());
 }
 
