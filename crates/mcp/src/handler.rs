@@ -15,7 +15,7 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer};
 
 use crate::answer::{ToolError, done};
-use crate::place::Place;
+use crate::surroundings::Surroundings;
 use crate::{resource, tool};
 
 const INSTRUCTIONS: &str = "Callboard is a board of tasks that people and agents share. Claim a task before you work on it, begin it with \
@@ -35,12 +35,12 @@ pub(crate) enum Who {
 /// The board as a server of the protocol.
 #[derive(Clone)]
 pub(crate) struct BoardHandler {
-    place: Arc<dyn Place>,
+    place: Arc<dyn Surroundings>,
     who: Who,
 }
 
 impl BoardHandler {
-    pub(crate) fn new(place: Arc<dyn Place>, who: Who) -> Self {
+    pub(crate) fn new(place: Arc<dyn Surroundings>, who: Who) -> Self {
         Self { place, who }
     }
 
@@ -58,7 +58,7 @@ impl BoardHandler {
     /// Asks on a thread that may wait.
     async fn ask<T: Send + 'static>(
         &self,
-        question: impl FnOnce(&dyn Place) -> Result<T, ToolError> + Send + 'static,
+        question: impl FnOnce(&dyn Surroundings) -> Result<T, ToolError> + Send + 'static,
     ) -> Result<T, ToolError> {
         let place = Arc::clone(&self.place);
         let asked = tokio::task::spawn_blocking(move || question(&*place)).await;

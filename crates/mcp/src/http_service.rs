@@ -15,7 +15,7 @@ use rmcp::transport::streamable_http_server::session::never::NeverSessionManager
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
 use crate::handler::{BoardHandler, Who};
-use crate::place::Place;
+use crate::surroundings::Surroundings;
 
 /// An answer of the protocol.
 pub type HttpAnswer = Response<BoxBody<Bytes, Infallible>>;
@@ -26,7 +26,7 @@ pub struct HttpService(StreamableHttpService<BoardHandler, NeverSessionManager>)
 
 impl HttpService {
     /// The board at a place.
-    pub fn new(place: Arc<dyn Place>) -> Self {
+    pub fn new(place: Arc<dyn Surroundings>) -> Self {
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
             .with_json_response(true)

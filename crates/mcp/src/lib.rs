@@ -8,11 +8,11 @@ mod answer;
 mod handler;
 mod http_service;
 mod over_stdio;
-mod place;
 mod resource;
+mod surroundings;
 mod tool;
 
 pub use callboard_engine::tasks::Caller;
 pub use http_service::{HttpAnswer, HttpService};
 pub use over_stdio::{StdioError, serve_over, serve_stdio};
-pub use place::{OwnPlace, Place};
+pub use surroundings::{OwnSurroundings, Surroundings};

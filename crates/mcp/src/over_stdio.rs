@@ -10,7 +10,7 @@ use rmcp::service::ServerInitializeError;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::handler::{BoardHandler, Who};
-use crate::place::Place;
+use crate::surroundings::Surroundings;
 
 /// Why the protocol was not served.
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +24,7 @@ pub enum StdioError {
 }
 
 /// Serves the board to one client as this caller, until the client goes.
-pub fn serve_stdio(place: Arc<dyn Place>, caller: Caller) -> Result<(), StdioError> {
+pub fn serve_stdio(place: Arc<dyn Surroundings>, caller: Caller) -> Result<(), StdioError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -40,7 +40,7 @@ pub fn serve_stdio(place: Arc<dyn Place>, caller: Caller) -> Result<(), StdioErr
 /// Serves the board to the client at the other end of a connection.
 pub async fn serve_over(
     connection: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    place: Arc<dyn Place>,
+    place: Arc<dyn Surroundings>,
     caller: Caller,
 ) -> Result<(), StdioError> {
     let handler = BoardHandler::new(place, Who::Fixed(caller));

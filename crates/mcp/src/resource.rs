@@ -11,7 +11,7 @@ use rmcp::model::ResourceTemplate;
 use serde_json::{Value, json};
 
 use crate::answer::ToolError;
-use crate::place::Place;
+use crate::surroundings::Surroundings;
 
 const TASK: &str = "callboard://task/";
 const WHY: &str = "callboard://why/";
@@ -29,7 +29,7 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
 }
 
 /// Reads one.
-pub(crate) fn read(place: &dyn Place, caller: &Caller, uri: &str) -> Result<Value, ToolError> {
+pub(crate) fn read(place: &dyn Surroundings, caller: &Caller, uri: &str) -> Result<Value, ToolError> {
     let help = "read callboard://task/ID or callboard://why/ID";
     let unknown = || ToolError::new("not_found", format!("there is no resource {uri:?}"), help);
     let (is_task, id) = match (uri.strip_prefix(TASK), uri.strip_prefix(WHY)) {

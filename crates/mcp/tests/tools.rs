@@ -13,7 +13,7 @@ use callboard_kernel::{
 use callboard_ledger::{Ledger, Options, Request};
 use callboard_lifecycle::session::SessionState;
 use callboard_lifecycle::{ActorClass, Kind, reason};
-use callboard_mcp::{Caller, OwnPlace, serve_over};
+use callboard_mcp::{Caller, OwnSurroundings, serve_over};
 use callboard_wire::TaskRequest;
 use rmcp::model::{CallToolRequestParams, ReadResourceRequestParams};
 use rmcp::service::{RoleClient, RunningService};
@@ -46,7 +46,7 @@ impl Board {
 
     async fn client(&self, caller: Caller) -> Client {
         let (ours, theirs) = tokio::io::duplex(1 << 16);
-        let place = Arc::new(OwnPlace::new(self.ledger.clone(), Arc::new(FixedClock)));
+        let place = Arc::new(OwnSurroundings::new(self.ledger.clone(), Arc::new(FixedClock)));
         tokio::spawn(serve_over(ours, place, caller));
         Client(rmcp::serve_client((), theirs).await.unwrap())
     }

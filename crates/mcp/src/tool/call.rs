@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::answer::ToolError;
-use crate::place::{Place, attention};
+use crate::surroundings::{Surroundings, attention};
 
 /// How many are shown unless somebody says how many.
 const SHOWN: u32 = 50;
@@ -22,7 +22,7 @@ const SHOWN_MAX: u32 = 500;
 
 /// Does what a tool does.
 pub(crate) fn call(
-    place: &dyn Place,
+    place: &dyn Surroundings,
     caller: &Caller,
     name: &str,
     arguments: JsonObject,
@@ -65,7 +65,7 @@ pub(crate) fn call(
 }
 
 struct Call<'a> {
-    place: &'a dyn Place,
+    place: &'a dyn Surroundings,
     acting: Acting<'a>,
     caller: &'a Caller,
 }

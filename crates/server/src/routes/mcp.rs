@@ -14,7 +14,7 @@ use axum::routing::{MethodRouter, post};
 use callboard_engine::board::Fleet;
 use callboard_engine::{Clock, Host};
 use callboard_ledger::Ledger;
-use callboard_mcp::{HttpService, Place};
+use callboard_mcp::{HttpService, Surroundings};
 
 use super::asked::body::{BODY_MAX, BODY_TIME, whole};
 use super::tasks::caller;
@@ -25,7 +25,7 @@ use crate::problem::Problem;
 /// The board that this server shows.
 struct Board(Shared);
 
-impl Place for Board {
+impl Surroundings for Board {
     fn ledger(&self) -> &Ledger {
         &self.0.ledger
     }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use callboard_lifecycle::ActorClass;
-use callboard_mcp::{Caller, OwnPlace, serve_stdio};
+use callboard_mcp::{Caller, OwnSurroundings, serve_stdio};
 use clap::Args;
 
 use crate::clock::Real;
@@ -34,7 +34,7 @@ impl McpArgs {
             | ActorClass::Worker
             | ActorClass::ApprovalDesk => Caller::Agent(asks.id),
         };
-        let place = OwnPlace::new(ledger, Arc::new(Real));
+        let place = OwnSurroundings::new(ledger, Arc::new(Real));
         serve_stdio(Arc::new(place), caller).map_err(Error::Mcp)?;
         Ok(Exit::DONE)
     }

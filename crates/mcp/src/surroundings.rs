@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::answer::ToolError;
 
 /// Where the board is.
-pub trait Place: Send + Sync + 'static {
+pub trait Surroundings: Send + Sync + 'static {
     /// The store.
     fn ledger(&self) -> &Ledger;
     /// The clock.
@@ -22,21 +22,21 @@ pub trait Place: Send + Sync + 'static {
 }
 
 /// A place of its own, for a process that serves nothing else.
-pub struct OwnPlace {
+pub struct OwnSurroundings {
     ledger: Ledger,
     clock: Arc<dyn Clock + Send + Sync>,
     host: Host,
     fleet: Fleet,
 }
 
-impl OwnPlace {
+impl OwnSurroundings {
     /// A place at this store.
     pub fn new(ledger: Ledger, clock: Arc<dyn Clock + Send + Sync>) -> Self {
         Self { ledger, clock, host: Host::this(), fleet: Fleet::new(Box::new(|| ())) }
     }
 }
 
-impl Place for OwnPlace {
+impl Surroundings for OwnSurroundings {
     fn ledger(&self) -> &Ledger {
         &self.ledger
     }
@@ -55,7 +55,7 @@ impl Place for OwnPlace {
 }
 
 /// What needs somebody, the most urgent and oldest first.
-pub(crate) fn attention(place: &dyn Place, limit: usize) -> Result<Value, ToolError> {
+pub(crate) fn attention(place: &dyn Surroundings, limit: usize) -> Result<Value, ToolError> {
     let choice = Choice { limit, set_aside: false };
     let asked: Result<_, ReadError> =
         place.fleet().ask(place.ledger(), place.clock(), place.host(), |board| {
