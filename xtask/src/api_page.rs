@@ -8,10 +8,11 @@ use std::fmt::Write;
 use serde_json::Value;
 
 /// The parts of the page, in the order of a reader's questions: the tag and its heading.
-const PARTS: [(&str, &str); 7] = [
+const PARTS: [(&str, &str); 8] = [
     ("overview", "What needs you, and how it goes"),
     ("entities", "Entities"),
     ("commands", "Commands"),
+    ("tasks", "The task board"),
     ("output", "Output and artifacts"),
     ("feed", "The feed"),
     ("reference", "Words and tables"),

@@ -83,6 +83,10 @@ fn over_http_a_token_is_needed_and_a_foreign_name_gets_nothing() {
 }
 
 #[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the test speaks with the program while it runs, and waits for it"
+)]
 fn inside_a_run_the_caller_is_its_agent() {
     let host = Host::start();
     let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
