@@ -11,7 +11,7 @@ use callboard_ledger::{AppendError, Fault, Group, GroupError, Ledger, ReadError,
 use callboard_lifecycle::task::{TaskState, TaskTrigger};
 use callboard_lifecycle::{ActorClass, Kind, Lifecycle, ReasonCode, Trigger};
 
-use super::retry::PAUSE;
+use super::reporting::retry::PAUSE;
 use crate::ids::{id_of_key, new_id};
 
 /// Who asks, of which store, and when.

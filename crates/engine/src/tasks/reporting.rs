@@ -3,6 +3,8 @@
 //! Invariant: the report ends the lease in the same group, and whoever lost the lease reports nothing. A failure that is tried again goes back
 //! to the board in the same group, so a task that stays failed waits for a person. Deliberately absent: verifying.
 
+pub(super) mod retry;
+
 use callboard_kernel::task::{self, Dependency, NextMove};
 use callboard_kernel::{
     EntityId, EvidenceRef, Facts, LeaseTerms, Moment, Order, RETRIES_MAX, StateReason, TurnGoal, Value, fact,
@@ -13,10 +15,10 @@ use callboard_lifecycle::task_turn::TaskTurnEvent;
 use callboard_lifecycle::worker::{AbortReason, WorkerState, WorkerTrigger};
 use callboard_lifecycle::{Kind, ReasonCode, Words};
 
+use self::retry::{NextAttempt, next_attempt, pause};
 use super::asking::{Asking, TaskError, carrying, reason, shown, unfit};
 use super::holding::Hold;
 use super::new_task::NewTask;
-use super::retry::{NextAttempt, next_attempt, pause};
 use crate::mutant;
 
 /// Work that is reported as done.

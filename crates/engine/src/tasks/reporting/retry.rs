@@ -19,7 +19,7 @@ pub enum NextAttempt {
 }
 
 /// The first pause before a task is tried again; each further one is twice as long.
-pub(super) const PAUSE: Duration = Duration::from_secs(5);
+pub(in crate::tasks) const PAUSE: Duration = Duration::from_secs(5);
 const PAUSE_MAX: Duration = Duration::from_secs(300);
 
 /// What a failed attempt is followed by.
