@@ -24,7 +24,7 @@ use crate::prompt::prompt;
 /// How long anything is waited for before a look at the lease and the run.
 const LOOK: Duration = Duration::from_millis(150);
 /// How long an agent that reported its end itself may take to go.
-const FAREWELL: Duration = Duration::from_secs(30);
+pub(crate) const FAREWELL: Duration = Duration::from_secs(10);
 
 /// Where a task is worked on.
 pub(crate) struct Place {

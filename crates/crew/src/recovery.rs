@@ -15,6 +15,7 @@ use callboard_lifecycle::Kind;
 use callboard_lifecycle::task::TaskState;
 use callboard_lifecycle::worker::{AbortReason, WorkerState};
 
+use crate::attempt::FAREWELL;
 use crate::crew::Crew;
 
 const EVERY: Duration = Duration::from_secs(1);
@@ -37,6 +38,7 @@ impl RecoveryService {
     fn look(&self) -> Result<(), TaskError> {
         self.crew.bury_the_dead()?;
         for stored in self.crew.live_tasks()? {
+            self.crew.stop_abandoned(&stored)?;
             if task::state(&stored.entity) == Some(TaskState::Orphaned) {
                 match self.crew.recover(&stored) {
                     Ok(()) | Err(TaskError::Refused(_)) => {}
@@ -71,6 +73,21 @@ impl Service for RecoveryService {
 }
 
 impl Crew {
+    /// Ends an agent that goes on though nobody holds its task any more: it reported the end itself, and its worker died before it saw that.
+    fn stop_abandoned(&self, stored: &Stored) -> Result<(), TaskError> {
+        let facts = &stored.entity.facts;
+        let is_held = facts.known(fact::LEASE_HOLDER).is_some();
+        let is_here = facts.read(fact::HOST).is_some_and(|host| host == self.host.name());
+        let since = stored.entity.entered_at.unwrap_or_default();
+        if is_held || !is_here || self.now().since(since) < FAREWELL || !self.has_living_run(stored)? {
+            return Ok(());
+        }
+        match facts.read(fact::RUN).and_then(|text| text.parse::<EntityId>().ok()) {
+            Some(run) => self.stop_run(run),
+            None => Ok(()),
+        }
+    }
+
     fn recover(&self, stored: &Stored) -> Result<(), TaskError> {
         let facts = &stored.entity.facts;
         let asking = self.asking(self.system_actor());

@@ -1,6 +1,6 @@
 //! A repository with twenty small tasks, four workers and a scripted agent: everything ends as planned, and main holds exactly the merges.
 
-use callboard_kernel::{EntityId, fact};
+use callboard_kernel::{EntityId, fact, task};
 use callboard_lifecycle::task::TaskState;
 
 use crate::stage::{Stage, names};
@@ -13,6 +13,7 @@ n=$(cat "$TRIES/$CALLBOARD_TASK" 2>/dev/null || echo 0); n=$((n + 1)); echo $n >
 case "$title" in
   "write "*) echo "$title" > "${title#write }.txt" ;;
   "edit "*) sleep 0.3; echo "$title" > shared.txt ;;
+  "divide") "$CALLBOARD" task split "$CALLBOARD_TASK" --into "write part1" --into "write part2" || exit 9; sleep 600 ;;
   "crash") [ $n -eq 1 ] && kill -SEGV $$; echo ok > crash.txt ;;
   "stall") sleep 600 ;;
   "reject") echo no > reject.txt ;;
@@ -26,7 +27,7 @@ esac
 #[test]
 fn twenty_tasks_end_as_planned_though_a_worker_is_killed() {
     let stage = Stage::new();
-    let mut closed: Vec<EntityId> = (1..=11)
+    let mut closed: Vec<EntityId> = (1..=10)
         .map(|number| {
             stage.add(&format!("write f{number}"), |task| {
                 task.verify = vec![format!("test -f f{number}.txt")];
@@ -38,6 +39,8 @@ fn twenty_tasks_end_as_planned_though_a_worker_is_killed() {
     closed.push(stage.add("crash", |task| task.expect = vec!["crash.txt".into()]));
     closed.push(stage.add("committed", |task| task.contains = vec!["committed.txt=c".into()]));
     closed.push(stage.add("nothing", |_| ()));
+    let divided = stage.add("divide", |_| ());
+    closed.push(divided);
     let edits = [stage.add("edit left", |_| ()), stage.add("edit right", |_| ())];
     let slow = stage.add("slow", |task| task.contains = vec!["slow.txt=done".into()]);
     closed.extend(edits);
@@ -64,7 +67,14 @@ fn twenty_tasks_end_as_planned_though_a_worker_is_killed() {
     }
     assert!(stage.why(stalled).contains("task.failed.timeout"), "{}", stage.why(stalled));
     assert!(stage.why(rejected).contains("task.failed.verification"), "{}", stage.why(rejected));
-    assert_eq!(stage.tasks().len(), 20);
+    // The agent split its task, and the parts were done before the whole.
+    let parts = task::subtasks(&stage.facts(divided));
+    assert_eq!(parts.len(), 2);
+    closed.extend(&parts);
+    for part in &parts {
+        assert_eq!(stage.state(*part), TaskState::Closed, "{}\n{said}", stage.why(*part));
+    }
+    assert_eq!(stage.tasks().len(), 22);
 
     // Main holds each merge once, and nothing else.
     let range = format!("{}..main", before.trim());
@@ -76,7 +86,7 @@ fn twenty_tasks_end_as_planned_though_a_worker_is_killed() {
     on_main.sort_unstable();
     expected.sort_unstable();
     assert_eq!(on_main, expected, "{said}");
-    assert_eq!(on_main.len(), 17, "everything but the task that changed nothing");
+    assert_eq!(on_main.len(), 18, "everything but the two tasks that changed nothing themselves");
     let files = stage.git(&["ls-tree", "--name-only", "main"]);
     assert!(
         files.contains("crash.txt") && files.contains("committed.txt") && !files.contains("reject.txt"),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use callboard_engine::tasks::TaskError;
 use callboard_engine::{Duty, JANITOR_ON, Service, Stepped};
 use callboard_kernel::{Actor, EntityId, Facts, fact, task};
-use callboard_ledger::{Sequence, Slice, Stored, error_chain};
+use callboard_ledger::{Page, RecordScope, Sequence, Slice, Stored, error_chain};
 use callboard_lifecycle::task::TaskState;
 use callboard_lifecycle::{ActorClass, Kind};
 
@@ -112,7 +112,28 @@ impl Crew {
             let person = facts.read(fact::APPROVED_BY).filter(|_| is_here && is_held)?.to_owned();
             Some((stored, Actor::new(ActorClass::Operator, person)))
         };
-        Ok(self.ledger.attention(WAITING_MAX)?.into_iter().filter_map(approved).collect())
+        let mut found: Vec<(Stored, Actor)> =
+            self.ledger.attention(WAITING_MAX)?.into_iter().filter_map(approved).collect();
+        let mut by_people = Vec::new();
+        for (stored, person) in found.drain(..) {
+            if self.is_said_by_person(stored.entity.state.id)? {
+                by_people.push((stored, person));
+            }
+        }
+        Ok(by_people)
+    }
+
+    /// Was the approval of a task recorded by a person? A fact of that name that anybody else recorded is worth nothing.
+    fn is_said_by_person(&self, id: EntityId) -> Result<bool, TaskError> {
+        let page = Page { after: 0, limit: usize::MAX, scope: RecordScope::Entity(id) };
+        let mut by_person = false;
+        for record in self.ledger.records(page)? {
+            let event = record.event().map_err(|error| TaskError::Read(error.into()))?;
+            if event.data.value(fact::APPROVED_BY).is_some() {
+                by_person = event.actor.class == ActorClass::Operator;
+            }
+        }
+        Ok(by_person)
     }
 
     /// Every task that has not ended.

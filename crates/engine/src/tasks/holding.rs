@@ -404,7 +404,7 @@ fn turn_reason(from: Option<TaskTurnState>, event: TaskTurnEvent, seen: &str) ->
         (Event::TaskFailed, _) => const { ReasonCode::of("task_turn.failed.runtime") },
         (Event::AgentReaped, _) => const { ReasonCode::of("task_turn.reaped.cleaned") },
     };
-    shown(code, "as it was seen", seen)
+    shown(code, seen, seen)
 }
 
 /// The facts of a task that its agent and its worker are told.
