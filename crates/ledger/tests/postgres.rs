@@ -202,7 +202,7 @@ fn goes_on(
     entities: &[Stored],
 ) {
     let ledger = Ledger::connect(url, options.clone()).unwrap();
-    assert_eq!(cluster.sql(name, "SELECT format FROM meta"), "4");
+    assert_eq!(cluster.sql(name, "SELECT format FROM meta"), "5");
     assert_eq!(ledger.records(after(0)).unwrap(), written);
     assert_eq!(ledger.entities(Listing { ended: true, ..Listing::default() }).unwrap(), entities);
     for order in whole_run() {

@@ -136,7 +136,7 @@ fn callers(board: &Board, scene: &Scene, service: &Service, runs: [&str; 3]) -> 
     let forged = cookie.replace('7', "8");
     let token = &service.token;
     let (nobody, acts): (May, May) = (|_| false, |_| true);
-    let looks: May = |needs| matches!(needs, Needs::Look | Needs::LookOwn);
+    let looks: May = |needs| matches!(needs, Needs::Look | Needs::LookOwn | Needs::LookTask);
     let own: May = |needs| matches!(needs, Needs::LookOwn | Needs::SpeakOwn);
     let caller = |name, says, may, refused| Caller { name, says, may, refused };
     Ok(vec![

@@ -12,7 +12,7 @@ use callboard_kernel::{
 use callboard_ledger::{Group, Request, Stored};
 use callboard_lifecycle::task::{TaskState, TransitionReason};
 use callboard_lifecycle::task_turn::TaskTurnEvent;
-use callboard_lifecycle::worker::{AbortReason, WorkerState, WorkerTrigger};
+use callboard_lifecycle::worker::{AbortReason, WorkerState};
 use callboard_lifecycle::{Kind, ReasonCode, Words};
 
 use self::retry::{NextAttempt, next_attempt, pause};
@@ -222,25 +222,8 @@ impl Asking<'_> {
         for step in self.lead_worker(hold.worker, WorkerState::Idle, seen)? {
             group = group.and(step);
         }
-        if let Some(gone) = self.dismissed(hold.worker)? {
-            group = group.and(gone);
-        }
         self.send(group)?;
         Ok(())
-    }
-
-    /// The command that lets a worker go which joined for one task by hand: nobody would ever tell that it is gone.
-    fn dismissed(&self, worker: EntityId) -> Result<Option<Request>, TaskError> {
-        let stored = self.stored(worker, Kind::Worker)?;
-        if stored.entity.facts.known(fact::BY).is_none() {
-            return Ok(None);
-        }
-        let why = shown(
-            const { ReasonCode::of("worker.dead.recycled") },
-            "it joined for this task alone",
-            "the end of its task",
-        );
-        Ok(Some(self.system("board").follow(worker, WorkerTrigger::Recycled, why, Facts::none())))
     }
 }
 

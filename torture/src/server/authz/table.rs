@@ -14,11 +14,15 @@ pub(super) enum Needs {
     LookOwn,
     /// Operators, and the agent of the run.
     SpeakOwn,
+    /// Operators and viewers, and the agent that works on the task. No agent here works on one.
+    LookTask,
+    /// Operators, and the agent that works on the task.
+    SpeakTask,
     /// Operators.
     Act,
 }
 
-use Needs::{Act, Look, LookOwn, Nobody, SpeakOwn};
+use Needs::{Act, Look, LookOwn, LookTask, Nobody, SpeakOwn, SpeakTask};
 
 /// One method of one path.
 pub(super) struct Row {
@@ -47,6 +51,25 @@ const DESCRIBED: &[(&str, &str, Needs)] = &[
     ("POST", "/entities/{id}/notes", SpeakOwn),
     ("POST", "/entities/{id}/heartbeat", SpeakOwn),
     ("POST", "/runs", Act),
+    ("GET", "/board", Look),
+    ("POST", "/tasks", Act),
+    ("POST", "/tasks/claim", Act),
+    ("PATCH", "/tasks/{id}", Act),
+    ("GET", "/tasks/{id}/story", LookTask),
+    ("POST", "/tasks/{id}/claim", Act),
+    ("POST", "/tasks/{id}/start", SpeakTask),
+    ("POST", "/tasks/{id}/heartbeat", SpeakTask),
+    ("POST", "/tasks/{id}/progress", SpeakTask),
+    ("POST", "/tasks/{id}/done", SpeakTask),
+    ("POST", "/tasks/{id}/fail", SpeakTask),
+    ("POST", "/tasks/{id}/block", SpeakTask),
+    ("POST", "/tasks/{id}/split", SpeakTask),
+    ("POST", "/tasks/{id}/release", SpeakTask),
+    ("POST", "/tasks/{id}/unblock", Act),
+    ("POST", "/tasks/{id}/cancel", Act),
+    ("POST", "/tasks/{id}/retry", Act),
+    ("POST", "/tasks/{id}/approve", Act),
+    ("POST", "/tasks/{id}/reject", Act),
     ("GET", "/attention", Look),
     ("GET", "/machines", Look),
     ("GET", "/reasons", Look),

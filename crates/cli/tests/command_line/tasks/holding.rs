@@ -202,6 +202,6 @@ fn a_person_takes_a_task_away() {
     claim(&shelf, &id);
     task(&shelf, &["start", &id]);
     assert_eq!(task(&shelf, &["release", &id, "--force", "--because", "it is needed elsewhere"]), "open");
-    assert_eq!(show(&shelf, &id)["turns"][0]["state"], "failed");
+    assert_eq!(show(&shelf, &id)["turns"][0]["state"], "reaped");
     claim(&shelf, &id);
 }

@@ -1,5 +1,7 @@
 //! `callboard task approve`: a person agrees to a plan, or to a result.
 
+use std::sync::Arc;
+
 use callboard_crew::Profile;
 use callboard_engine::tasks::{Asking, TaskError, refused};
 use callboard_kernel::{EntityId, RefusalCode, fact, task};
@@ -50,7 +52,9 @@ pub(super) fn chosen(
 fn finish_approved(store: &Store, asking: &Asking<'_>, stored: &Stored) -> Result<(), TaskError> {
     let id = stored.entity.state.id;
     let unfit = |error: Error| TaskError::Unfit { problem: error.to_string(), help: "try again".to_owned() };
-    let crew = work::crew_of(store, asking.ledger.clone(), Profile::default()).map_err(unfit)?;
+    let mut crew = work::crew_of(store, asking.ledger.clone(), Profile::default()).map_err(unfit)?;
+    // The answer of this verb says what became of it.
+    crew.say = Arc::new(|_| ());
     crew.merge_approved(stored, &asking.actor)?;
     let now = asking.task(id)?;
     match task::state(&now.entity) {
