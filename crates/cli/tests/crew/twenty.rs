@@ -76,17 +76,7 @@ fn twenty_tasks_end_as_planned_though_a_worker_is_killed() {
     }
     assert_eq!(stage.tasks().len(), 22);
 
-    // Main holds each merge once, and nothing else.
-    let range = format!("{}..main", before.trim());
-    let merges = stage.git(&["log", "--first-parent", "--format=%H", &range]);
-    let recorded: Vec<String> =
-        closed.iter().filter_map(|id| stage.facts(*id).read(fact::COMMIT).map(str::to_owned)).collect();
-    let mut on_main: Vec<&str> = merges.lines().collect();
-    let mut expected: Vec<&str> = recorded.iter().map(String::as_str).collect();
-    on_main.sort_unstable();
-    expected.sort_unstable();
-    assert_eq!(on_main, expected, "{said}");
-    assert_eq!(on_main.len(), 18, "everything but the two tasks that changed nothing themselves");
+    main_holds_each_merge_once(&stage, before.trim(), &closed);
     let files = stage.git(&["ls-tree", "--name-only", "main"]);
     assert!(
         files.contains("crash.txt") && files.contains("committed.txt") && !files.contains("reject.txt"),
@@ -99,4 +89,18 @@ fn twenty_tasks_end_as_planned_though_a_worker_is_killed() {
     let left = names(&stage.path("state/worktrees"));
     assert!(left.iter().all(|name| [stalled, rejected].iter().any(|id| id.to_string() == *name)), "{left:?}");
     assert!(stage.ledger().verify().unwrap().ok);
+}
+
+/// Main holds the merge of each task once, and nothing else.
+fn main_holds_each_merge_once(stage: &Stage, before: &str, closed: &[EntityId]) {
+    let range = format!("{before}..main");
+    let merges = stage.git(&["log", "--first-parent", "--format=%H", &range]);
+    let recorded: Vec<String> =
+        closed.iter().filter_map(|id| stage.facts(*id).read(fact::COMMIT).map(str::to_owned)).collect();
+    let mut on_main: Vec<&str> = merges.lines().collect();
+    let mut expected: Vec<&str> = recorded.iter().map(String::as_str).collect();
+    on_main.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(on_main, expected);
+    assert_eq!(on_main.len(), 18, "everything but the two tasks that changed nothing themselves");
 }
