@@ -18,9 +18,9 @@ sleep 0.$(($$ % 5))
 echo "$1" > "${1#write }.txt"
 "#;
 
-/// A tenth of what is demanded; `CALLBOARD_CREW_TASKS=500` is the whole.
+/// A part of what is demanded; `CALLBOARD_CREW_TASKS=500` is the whole.
 fn tasks() -> usize {
-    std::env::var("CALLBOARD_CREW_TASKS").ok().and_then(|text| text.parse().ok()).unwrap_or(50)
+    std::env::var("CALLBOARD_CREW_TASKS").ok().and_then(|text| text.parse().ok()).unwrap_or(20)
 }
 
 /// Small numbers that look random and are the same each time.
