@@ -62,7 +62,7 @@ test("the story of a task that a worker did: claims, turns, runs, checks and the
   await said.getByText("claimed by").waitFor();
   await said.getByText("passed", { exact: true }).first().waitFor();
   const commit = git("rev-parse", "--short=12", "main").toString().trim();
-  await said.getByText(commit).waitFor();
+  await said.getByText(commit, { exact: true }).waitFor();
   const asked = page.getByRole("region", { name: "Asked for" });
   for (const text of ["Write a greeting into greeting.txt.", "writer", "grep -q world greeting.txt"]) {
     await asked.getByText(text).first().waitFor();
