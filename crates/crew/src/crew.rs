@@ -54,7 +54,7 @@ impl CrewSignal {
         self.0.load(Ordering::Acquire) > 0
     }
 
-    fn is_leaving(&self) -> bool {
+    pub(crate) fn is_leaving(&self) -> bool {
         self.0.load(Ordering::Acquire) > 1
     }
 }

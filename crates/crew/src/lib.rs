@@ -5,6 +5,7 @@
 
 mod attempt;
 mod crew;
+mod gates;
 pub mod git;
 mod janitor;
 mod launch;

@@ -141,6 +141,15 @@ fn unmet(facts: &Facts) -> &[Value] {
     facts.read(fact::UNMET).unwrap_or_default()
 }
 
+/// What a task waits for: what it depends on while it is open, what it is blocked by while it is blocked.
+pub fn waited_for(entity: &Entity) -> Vec<Dependency> {
+    match state(entity) {
+        Some(TaskState::Open) => dependencies(&entity.facts, fact::UNMET),
+        Some(TaskState::Blocked) => dependencies(&entity.facts, fact::BLOCKED_BY),
+        _ => Vec::new(),
+    }
+}
+
 /// Does a task wait for other tasks, and for nothing else?
 pub fn waits_for_tasks(facts: &Facts) -> bool {
     unmet(facts).iter().all(|value| matches!(Dependency::of(value), Some(Dependency::Task { .. })))
@@ -329,7 +338,7 @@ pub fn is_told_by_task(entity: &Entity) -> bool {
     let parent = || entity.facts.read(fact::PARENT).and_then(|text| text.parse::<EntityId>().ok());
     entity.ended_at.is_some()
         && entity.state.id.kind() == Kind::Session
-        && parent().is_some_and(|parent| parent.kind() == Kind::TaskTurn)
+        && parent().is_some_and(|parent| matches!(parent.kind(), Kind::TaskTurn | Kind::Task))
 }
 
 /// The state of a task; nothing if it is none, or has none yet.

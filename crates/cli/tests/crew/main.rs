@@ -4,6 +4,7 @@
 
 #[path = "../../../ledger/tests/common/cluster.rs"]
 mod cluster;
+mod gates;
 mod many;
 mod stage;
 mod twenty;

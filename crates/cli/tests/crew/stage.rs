@@ -134,6 +134,12 @@ impl Stage {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 
+    /// Starts a worker that works until it is ended.
+    pub(crate) fn start_lasting_work(&self, script: &str) -> Child {
+        let mut command = self.callboard(&["work", "--lease", "3s", "--", "/bin/sh", "-c", script]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
     pub(crate) fn tasks(&self) -> Vec<Stored> {
         let all = self.ledger().entities(Listing { kind: Some(Kind::Task), ended: true, limit: 0 });
         all.unwrap()

@@ -27,17 +27,18 @@ const CHECK_MAX: Duration = Duration::from_secs(1800);
 const SEARCHED_MAX: u64 = 16 * 1024 * 1024;
 
 /// Where checks are made.
-pub(super) struct Site<'a> {
-    pub(super) task: EntityId,
-    pub(super) turn: Option<EntityId>,
-    pub(super) dir: &'a Path,
-    pub(super) git: Option<(&'a GitRepository, &'a CommitId, &'a CommitId)>,
+pub(crate) struct Site<'a> {
+    pub(crate) task: EntityId,
+    /// What the runs of the checks belong to: a turn of the task, or the task itself.
+    pub(crate) parent: EntityId,
+    pub(crate) dir: &'a Path,
+    pub(crate) git: Option<(&'a GitRepository, &'a CommitId, &'a CommitId)>,
 }
 
 /// What one check found.
-pub(super) struct Found {
-    pub(super) passed: bool,
-    pub(super) detail: String,
+pub(crate) struct Found {
+    pub(crate) passed: bool,
+    pub(crate) detail: String,
 }
 
 impl Found {
@@ -55,7 +56,7 @@ impl Crew {
     pub(super) fn verify(&self, stored: &Stored) -> Result<Option<Verified>, TaskError> {
         let id = stored.entity.state.id;
         let facts = &stored.entity.facts;
-        let turn = facts.read(fact::TASK_TURN).and_then(|text| text.parse().ok());
+        let parent = parent_of(stored);
         let asking = self.asking(self.system_actor());
         let signals = match Signal::all(facts) {
             Ok(signals) => signals,
@@ -67,7 +68,7 @@ impl Crew {
         let (repository, worktree, base, tip) = match opened {
             None => {
                 let dir = facts.read(fact::WORKTREE).map(Path::new).unwrap_or(Path::new("/"));
-                let site = Site { task: id, turn, dir, git: None };
+                let site = Site { task: id, parent, dir, git: None };
                 return self.judge(stored, &signals, &site);
             }
             Some(Ok(opened)) => opened,
@@ -81,7 +82,7 @@ impl Crew {
             asking.note_task(stored, data)?;
         }
         let stored = asking.task(id)?;
-        let site = Site { task: id, turn, dir: worktree.path(), git: Some((&repository, &base, &tip)) };
+        let site = Site { task: id, parent, dir: worktree.path(), git: Some((&repository, &base, &tip)) };
         self.judge(&stored, &signals, &site)
     }
 
@@ -120,8 +121,7 @@ impl Crew {
         git: (&GitRepository, &CommitId, &CommitId),
     ) -> Result<bool, TaskError> {
         let task = stored.entity.state.id;
-        let turn = stored.entity.facts.read(fact::TASK_TURN).and_then(|text| text.parse().ok());
-        let site = Site { task, turn, dir: worktree.path(), git: Some(git) };
+        let site = Site { task, parent: parent_of(stored), dir: worktree.path(), git: Some(git) };
         let by_person = self.is_by_person(task)?;
         let Ok(signals) = Signal::all(&stored.entity.facts) else { return Ok(false) };
         for signal in &signals {
@@ -167,7 +167,7 @@ impl Crew {
     }
 
     /// Did a person add the task?
-    fn is_by_person(&self, id: EntityId) -> Result<bool, TaskError> {
+    pub(crate) fn is_by_person(&self, id: EntityId) -> Result<bool, TaskError> {
         let first = self.ledger.records(Page { after: 0, limit: 1, scope: RecordScope::Entity(id) })?;
         let event = first.first().map(|record| record.event()).transpose();
         let event = event.map_err(|error| TaskError::Read(error.into()))?;
@@ -223,26 +223,28 @@ impl Crew {
 
     /// A command that must succeed; once more if it fails.
     pub(super) fn twice(&self, site: &Site<'_>, command: &str) -> Result<Found, TaskError> {
-        let request = || {
-            let argv = ["/bin/sh", "-c", command].map(|word| word.into()).into();
-            RunRequest::new(argv, site.dir.to_string_lossy().as_ref().into())
-        };
         let title = format!("check: {command}");
-        let first = self.run_check(site, &title, request())?;
+        let first = self.once(site, &title, command)?;
         if first.passed {
             return Ok(first);
         }
-        let second = self.run_check(site, &title, request())?;
+        let second = self.once(site, &title, command)?;
         Ok(match second.passed {
             true => Found::yes(format!("flaky: {}, then it passed: {}", first.detail, second.detail)),
             false => Found::no(format!("twice: {}", second.detail)),
         })
     }
 
+    /// A command, read by a shell where the check is made.
+    pub(crate) fn once(&self, site: &Site<'_>, title: &str, command: &str) -> Result<Found, TaskError> {
+        let argv = ["/bin/sh", "-c", command].map(|word| word.into()).into();
+        self.run_check(site, title, RunRequest::new(argv, site.dir.to_string_lossy().as_ref().into()))
+    }
+
     fn run_check(&self, site: &Site<'_>, title: &str, mut request: RunRequest) -> Result<Found, TaskError> {
         let run = new_id(Kind::Session, self.now());
         request.title = Some(title.to_owned());
-        request.parent = site.turn.map(|turn| turn.to_string());
+        request.parent = Some(site.parent.to_string());
         request.labels = [("check".to_owned(), site.task.to_string())].into();
         request.timeout_s = Some(CHECK_MAX.as_secs_f64());
         if let Err(problem) = self.launch.start(run, &format!("verification of {}", site.task), &request) {
@@ -269,6 +271,12 @@ impl Crew {
             self.ledger.wait_beyond(head, Duration::from_millis(100))?;
         }
     }
+}
+
+/// What the checks of a task belong to: its newest turn, or the task itself if it never had one.
+pub(super) fn parent_of(stored: &Stored) -> EntityId {
+    let turn = stored.entity.facts.read(fact::TASK_TURN).and_then(|text| text.parse().ok());
+    turn.unwrap_or(stored.entity.state.id)
 }
 
 /// A file as it was when the task began.

@@ -12,7 +12,7 @@ use callboard_ledger::{Stored, error_chain};
 use callboard_lifecycle::ReasonCode;
 use callboard_lifecycle::task::TransitionReason;
 
-use super::checks::Site;
+use super::checks::{Site, parent_of};
 use super::service::{Verified, verdict};
 use crate::crew::Crew;
 use crate::git::{Attempt, CommitId, GitError, GitRepository, Leftovers, MergeStyle, Replay};
@@ -263,9 +263,8 @@ impl Crew {
             Ok(worktree) => worktree,
             Err(error) => return Ok(Err(told(error))),
         };
-        let facts = &last.stored.entity.facts;
-        let turn = facts.read(fact::TASK_TURN).and_then(|text| text.parse().ok());
-        let site = Site { task: last.stored.entity.state.id, turn, dir: worktree.path(), git: None };
+        let (task, parent) = (last.stored.entity.state.id, parent_of(&last.stored));
+        let site = Site { task, parent, dir: worktree.path(), git: None };
         let mut result = Ok(());
         for command in commands {
             let found = self.twice(&site, &command)?;

@@ -4,4 +4,5 @@ mod checks;
 mod merging;
 mod service;
 
+pub(crate) use checks::Site;
 pub use service::JanitorService;

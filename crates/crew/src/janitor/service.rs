@@ -13,6 +13,7 @@ use callboard_lifecycle::task::TaskState;
 use callboard_lifecycle::{ActorClass, Kind};
 
 use crate::crew::Crew;
+use crate::gates::Gates;
 use crate::outcome::ended;
 
 /// How often it looks though nothing was recorded.
@@ -26,6 +27,7 @@ const BATCH: usize = 8;
 pub struct JanitorService {
     crew: Crew,
     name: String,
+    gates: Gates,
 }
 
 /// A task that was verified and waits to be merged.
@@ -37,10 +39,10 @@ impl JanitorService {
     /// A janitor that works with the means of a crew.
     pub fn new(crew: Crew) -> Self {
         let name = format!("{JANITOR_ON}{}", crew.host.name());
-        Self { crew, name }
+        Self { crew, name, gates: Gates::default() }
     }
 
-    fn look(&self, goes_on: &dyn Fn() -> bool) -> Result<(), TaskError> {
+    fn look(&mut self, goes_on: &dyn Fn() -> bool) -> Result<(), TaskError> {
         let done = self.crew.done_here()?;
         let mut verified = Vec::new();
         for stored in done.into_iter().take(BATCH) {
@@ -61,7 +63,7 @@ impl JanitorService {
                 self.crew.merge_approved(&stored, &person)?;
             }
         }
-        Ok(())
+        self.crew.ask_gates(&mut self.gates, goes_on)
     }
 }
 
@@ -80,7 +82,8 @@ impl Service for JanitorService {
 
     fn step(&mut self, duty: &Duty<'_>) -> Stepped {
         let head = duty.ledger.head();
-        match self.look(&|| duty.is_held() && !self.crew.is_leaving()) {
+        let signal = self.crew.signal.clone();
+        match self.look(&|| duty.is_held() && !signal.is_leaving()) {
             Ok(()) => duty.done(head.unwrap_or(duty.position)),
             Err(error) => duty.failed(error_chain(&error)),
         }

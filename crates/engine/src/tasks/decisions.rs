@@ -4,7 +4,7 @@
 //! Invariant: a command names the version it was decided on, so of two that decide at once one is refused. Deliberately absent: merging; a task is
 //! closed with the commit that the crew made.
 
-use callboard_kernel::task;
+use callboard_kernel::task::{self, Dependency};
 use callboard_kernel::{
     Actor, EntityId, EvidenceRef, Facts, LeaseTerms, Moment, RETRIES_MAX, RefusalCode, StateReason, TurnGoal,
     Value, fact,
@@ -189,6 +189,28 @@ impl Asking<'_> {
             let data = none().and(fact::UNMET, Vec::<Value>::new());
             because_of(self.go(id, TaskState::Open, why, data), TaskTrigger::DependencyResolved)
         };
+        self.send_one(request)?;
+        Ok(())
+    }
+
+    /// One thing that a task waited for is there.
+    pub fn gate_opened(&self, stored: &Stored, gate: &Dependency) -> Result<(), TaskError> {
+        let id = stored.entity.state.id;
+        let without = |name: callboard_kernel::Fact<fact::Items>| -> Vec<Value> {
+            let all = stored.entity.facts.read(name).unwrap_or_default().iter();
+            all.filter(|value| Dependency::of(value).as_ref() != Some(gate)).cloned().collect()
+        };
+        let (unmet, blocked_by) = (without(fact::UNMET), without(fact::BLOCKED_BY));
+        let is_blocked = task::state(&stored.entity) == Some(TaskState::Blocked);
+        let is_last = blocked_by.is_empty();
+        let data = Facts::none().and(fact::UNMET, unmet).and(fact::BLOCKED_BY, blocked_by);
+        let mut request = if is_blocked && is_last {
+            let code = const { ReasonCode::of("task.open.unblocked") };
+            self.go(id, TaskState::Open, reason(code, format!("there is {}", gate.told())), data)
+        } else {
+            self.observe(id, data)
+        };
+        request.command.if_version = Some(stored.entity.state.version);
         self.send_one(request)?;
         Ok(())
     }
