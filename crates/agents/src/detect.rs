@@ -22,6 +22,8 @@ pub struct Launch {
     pub program: Option<Program>,
     /// The model that it asks for.
     pub model: Option<String>,
+    /// Where the agent program's own arguments begin: behind its name and whatever starts it.
+    pub arguments_at: usize,
 }
 
 impl Launch {
@@ -29,11 +31,13 @@ impl Launch {
     pub fn of(argv: &[OsString]) -> Self {
         let words: Vec<&str> = argv.iter().map(|word| word.to_str().unwrap_or_default()).collect();
         let Some((program, arguments)) = unwrap(&words) else {
-            return Self { adapter: Program::Plain, program: None, model: None };
+            return Self { adapter: Program::Plain, program: None, model: None, arguments_at: 0 };
         };
+        let arguments_at = words.len() - arguments.len();
         let arguments = arguments.split(|word| *word == "--").next().unwrap_or_default();
         let adapter = if asks_for_stream(program, arguments) { program } else { Program::Plain };
-        Self { adapter, program: Some(program), model: model(program, arguments).map(str::to_owned) }
+        let model = model(program, arguments).map(str::to_owned);
+        Self { adapter, program: Some(program), model, arguments_at }
     }
 }
 
@@ -271,7 +275,7 @@ mod tests {
     fn a_program_is_known_by_its_name_and_asks_for_a_model() {
         let launch = |line: &str| {
             let argv: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            let Launch { adapter, program, model } = Launch::of(&argv);
+            let Launch { adapter, program, model, .. } = Launch::of(&argv);
             (adapter, program, model)
         };
         let model = |name: &str| Some(name.to_owned());
@@ -285,5 +289,19 @@ mod tests {
         assert_eq!(codex("fix -- --model gpt-5"), None);
         assert_eq!(launch("aider -m fix --model openai/x").2, model("openai/x"));
         assert_eq!(launch("opencode run --model=a/b fix").2, model("a/b"));
+    }
+
+    #[test]
+    fn the_arguments_begin_behind_whatever_starts_the_program() {
+        let rest = |line: &str| {
+            let argv: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let at = Launch::of(&argv).arguments_at;
+            line.split(' ').skip(at).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(rest("claude -p fix"), "-p fix");
+        assert_eq!(rest("env A=b nice -n 5 claude -p fix"), "-p fix");
+        assert_eq!(rest("npx -y @openai/codex@0.166.0 exec fix -- x"), "exec fix -- x");
+        assert_eq!(rest("node /lib/node_modules/@google/gemini-cli/bundle/gemini.js -p fix"), "-p fix");
+        assert_eq!(rest("claude"), "");
     }
 }

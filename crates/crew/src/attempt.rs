@@ -1,7 +1,8 @@
 //! One attempt at a task: the worktree is made, the agent runs in it under its own supervisor, and what became of it is reported.
 //!
 //! Invariant: the task begins when its process is alive and was heard of, not before. Whoever lost the lease stops the agent and reports
-//! nothing. What the agent left is held by a ref before anything is reported. Deliberately absent: verifying and merging.
+//! nothing. What the agent left is held by a ref before anything is reported. An end that the agent reported itself is not reported again. A
+//! worktree has one agent at a time. Deliberately absent: verifying and merging.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -9,14 +10,14 @@ use std::time::{Duration, Instant};
 use callboard_engine::tasks::{Asking, Done, Hold, TaskError, TaskFailure};
 use callboard_engine::{StopFor, ask_to_stop, new_id, output};
 use callboard_kernel::task::{self, Scope};
-use callboard_kernel::{EntityId, Facts, TurnGoal, fact};
-use callboard_ledger::{Stored, error_chain};
-use callboard_lifecycle::task::TaskState;
+use callboard_kernel::{EntityId, Facts, TurnGoal, Value, fact};
+use callboard_ledger::{Page, RecordScope, Sequence, Slice, Stored, error_chain};
 use callboard_lifecycle::{Kind, ReasonCode, Words};
 use callboard_wire::{RunRequest, SandboxRequest};
 
 use crate::crew::Crew;
 use crate::git::{Attempt as Begin, CommitId, GitRepository, TaskWorktree};
+use crate::mcp::Equipment;
 use crate::outcome::{Outcome, ended, outcome};
 use crate::profile::Filling;
 use crate::prompt::prompt;
@@ -43,10 +44,10 @@ pub(crate) struct InGit {
 
 /// Why an attempt ended without a report of its own.
 enum Stopped {
-    /// The lease is lost, or somebody else moved the task.
+    /// The lease is lost, or somebody took the task away.
     Lost,
-    /// The agent itself reported the end.
-    ByAgent,
+    /// The agent itself reported the end, or a person did in the name of the worker; where its turn is left by that.
+    Reported(TurnGoal),
     /// This process is to stop now.
     Leaving,
 }
@@ -63,29 +64,46 @@ impl Crew {
     }
 
     fn try_once(&self, asking: &Asking<'_>, hold: &Hold, stored: &Stored) -> Result<(), TaskError> {
+        if !self.is_alone(asking, hold, stored)? {
+            let later = self.now().plus(FAREWELL);
+            let because = "an earlier agent is still at work in its worktree";
+            return self.fresh(asking).release(hold, because, Some(later));
+        }
         let place = match self.place(stored, hold) {
             Ok(place) => place,
             Err(failure) => return asking.report_failed(hold, &failure),
         };
         let run = new_id(Kind::Session, self.now());
-        let request = self.request(stored, &place, hold);
+        let equipment = self.equipment(run);
+        let request = self.request(stored, &place, hold, &equipment);
         let facts = self.place_facts(&place, hold);
+        self.fresh(asking).launched(hold, Some(run), facts)?;
         if let Err(problem) = self.launch.start(run, &format!("task {}", hold.task), &request) {
-            // A command that is not there is the end of a run; this is a supervisor that could not begin, which may work later.
+            // A command that is not there is the end of a run. Without one the supervisor could not begin, which may work later.
+            if let Some(run) = self.ledger.entity(run)?.filter(|run| ended(&run.entity).is_some()) {
+                return self.report(asking, hold, &place, &run);
+            }
             let failure = TaskFailure::new(const { ReasonCode::of("task.failed.spawn") }, problem);
             return self.fresh(asking).report_failed(hold, &failure);
         }
-        self.fresh(asking).launched(hold, Some(run), facts)?;
         match self.watch(asking, hold, run) {
             Ok(run) => self.report(asking, hold, &place, &run),
             Err(Stopped::Lost) => self.stop_run(run),
-            Err(Stopped::ByAgent) => {
-                self.see_off(run);
+            Err(Stopped::Reported(rest)) => {
+                // The janitor waits until the agent is gone, so until then the turn shows what it does.
+                let show = |goal| drop(self.fresh(asking).turn_to(hold, goal, &told_by(run)));
+                self.see_off(run, None, &|seen| {
+                    let goal = goal_of(seen, rest);
+                    show(goal);
+                    goal == TurnGoal::Compacting
+                });
+                show(rest);
+                self.note_end(&place, hold, run);
                 Ok(())
             }
             Err(Stopped::Leaving) => {
                 self.stop_run(run)?;
-                self.see_off(run);
+                self.see_off(run, None, &|_| false);
                 self.keep(&place, hold);
                 self.fresh(asking).release(hold, "its worker was told to stop", None)
             }
@@ -150,20 +168,23 @@ impl Crew {
         facts
     }
 
-    fn request(&self, stored: &Stored, place: &Place, hold: &Hold) -> RunRequest {
+    fn request(&self, stored: &Stored, place: &Place, hold: &Hold, equipment: &Equipment) -> RunRequest {
         let facts = &stored.entity.facts;
         let (task, text) = (hold.task.to_string(), prompt(facts));
         let title = facts.read(fact::TITLE).unwrap_or("a task");
         let session = facts.read(fact::VENDOR_SESSION).filter(|_| facts.read(fact::RETRIES).unwrap_or(0) > 0);
-        let filling = Filling { prompt: &text, title, worktree: &place.dir, task: &task, session };
-        let argv = self.profile.argv(&filling).into_iter().map(|word| word.as_str().into()).collect();
-        let mut request = RunRequest::new(argv, place.dir.to_string_lossy().as_ref().into());
+        let config = equipment.config();
+        let filling =
+            Filling { prompt: &text, title, worktree: &place.dir, task: &task, session, mcp_config: &config };
+        let argv = self.profile.argv(&filling);
+        let mut request = RunRequest::new(Vec::new(), place.dir.to_string_lossy().as_ref().into());
         request.title = Some(title.to_owned());
         request.parent = Some(hold.turn.to_string());
         request.labels = [("task".to_owned(), task.clone())].into();
         let variables = [("CALLBOARD_TASK", task), ("CALLBOARD_TASK_EPOCH", hold.epoch.to_string())];
         request.env = variables.map(|(name, value)| (name.to_owned(), Some(value))).into();
         request.env.extend(self.profile.env.iter().map(|(name, value)| (name.clone(), Some(value.clone()))));
+        self.equip(&mut request, argv, equipment);
         let scope = facts.read(fact::SCOPE).and_then(|word| Scope::parse(word).ok()).unwrap_or(Scope::Medium);
         let bound = facts.read(fact::TIMEOUT_S).unwrap_or((scope.minutes() * 60) as f64);
         request.timeout_s = Some(bound);
@@ -184,18 +205,23 @@ impl Crew {
         let mut beaten = Instant::now();
         loop {
             let head = self.ledger.head().unwrap_or_default();
-            if let Ok(Some(seen)) = self.ledger.entity(run) {
+            let seen = self.ledger.entity(run);
+            // Asked after the run was: an agent reports before it ends.
+            let held = self.fresh(asking).held(hold.task);
+            if held.is_ok_and(|held| held.as_ref() != Some(hold)) {
+                return Err(self.lost(hold, run, "somebody else moved it on"));
+            }
+            if let Ok(Some(seen)) = seen {
                 let is_over = ended(&seen.entity).is_some();
                 if !begun && let Some(heard) = heard(&seen) {
-                    self.fresh(asking)
-                        .begin(hold, &heard)
-                        .map_err(|error| self.lost(asking, hold, &error))?;
+                    self.begin(asking, hold, &heard)
+                        .map_err(|error| self.lost(hold, run, &error.to_string()))?;
                     begun = true;
                 }
-                let wanted = goal_of(&seen);
+                let wanted = goal_of(&seen, TurnGoal::Running);
                 if begun && !is_over && wanted != goal {
                     // The turn is told for people who look; the task does not depend on it.
-                    drop(self.fresh(asking).turn_to(hold, wanted, &format!("the stream of {run}")));
+                    drop(self.fresh(asking).turn_to(hold, wanted, &told_by(run)));
                     goal = wanted;
                 }
                 if is_over {
@@ -209,7 +235,7 @@ impl Crew {
                 beaten = Instant::now();
                 match self.fresh(asking).heartbeat(hold, self.lease) {
                     Ok(_) | Err(TaskError::Read(_) | TaskError::Store(_)) => {}
-                    Err(error) => return Err(self.lost(asking, hold, &error)),
+                    Err(error) => return Err(self.lost(hold, run, &error.to_string())),
                 }
             }
             if self.ledger.wait_beyond(head, LOOK).is_err() {
@@ -218,37 +244,83 @@ impl Crew {
         }
     }
 
-    /// Who moved the task on, if the worker does not hold it any more.
-    fn lost(&self, asking: &Asking<'_>, hold: &Hold, error: &TaskError) -> Stopped {
-        let by_agent = asking.task(hold.task).is_ok_and(|stored| {
-            let is_same_turn =
-                stored.entity.facts.read(fact::TASK_TURN) == Some(hold.turn.to_string().as_str());
-            let state = task::state(&stored.entity);
-            is_same_turn
-                && matches!(
-                    state,
-                    Some(
-                        TaskState::Done
-                            | TaskState::Failed
-                            | TaskState::Blocked
-                            | TaskState::WaitingForSubtasks
-                    )
-                )
-        });
-        if by_agent {
-            return Stopped::ByAgent;
+    /// Says that the work has begun, unless the agent has said so.
+    fn begin(&self, asking: &Asking<'_>, hold: &Hold, heard: &str) -> Result<(), TaskError> {
+        match self.fresh(asking).begin(hold, heard) {
+            Err(TaskError::Refused(_)) if asking.is_begun(hold)? => Ok(()),
+            begun => begun,
         }
-        self.tell(&format!("{} is lost: {error}", hold.task));
-        Stopped::Lost
+    }
+
+    /// Who moved the task on, now that the worker does not hold it any more.
+    fn lost(&self, hold: &Hold, run: EntityId, because: &str) -> Stopped {
+        match self.reported(hold, run) {
+            Ok(Some(rest)) => Stopped::Reported(rest),
+            Ok(None) | Err(_) => {
+                self.tell(&format!("{} is lost: {because}", hold.task));
+                Stopped::Lost
+            }
+        }
+    }
+
+    /// Where the turn is left, if a report of the agent, or of a person in the name of the worker, ended the hold.
+    fn reported(&self, hold: &Hold, run: EntityId) -> Result<Option<TurnGoal>, TaskError> {
+        let reporters = [run.to_string(), hold.worker.to_string()];
+        let page = Page { after: 0, limit: usize::MAX, scope: RecordScope::Entity(hold.task) };
+        let last = self.ledger.records(page)?.into_iter().rev().find_map(|record| {
+            let event = record.event().ok()?;
+            let is_end = event.data.value(fact::LEASE_HOLDER).is_some_and(|holder| *holder == Value::Null);
+            is_end.then_some((event.actor.id, event.to))
+        });
+        Ok(last.filter(|(by, _)| reporters.contains(by)).map(|(_, to)| task::turn_rest(to)))
+    }
+
+    /// Records how the files and the session of an attempt were when it ended, after a report that was not the worker's.
+    fn note_end(&self, place: &Place, hold: &Hold, run: EntityId) {
+        let mut data = Facts::none();
+        if let Some(git) = &place.git {
+            let name = turn_ref(hold, "end");
+            // Nothing is committed: a task that is done is the janitor's by now.
+            if git.repository.snapshot(&git.worktree, &name).is_ok() {
+                data.record(fact::END_REF, name);
+            }
+        }
+        if let Ok(Some(run)) = self.ledger.entity(run) {
+            data.merge(&session_of(&run));
+        }
+        // Evidence is worth having; the task goes on without it.
+        drop(self.asking(self.system_actor()).note_turn(hold.turn, data));
+    }
+
+    /// Waits until no agent of an earlier turn is left in the worktree of a task, and ends those that stay.
+    fn is_alone(&self, asking: &Asking<'_>, hold: &Hold, stored: &Stored) -> Result<bool, TaskError> {
+        if stored.entity.facts.known(fact::WORKTREE).is_none() {
+            return Ok(true);
+        }
+        let slice = Slice {
+            kind: Some(Kind::Session),
+            live: true,
+            order: Sequence::Newest,
+            limit: 1000,
+            ..Slice::default()
+        };
+        let task = hold.task.to_string();
+        for run in self.ledger.slice(slice)? {
+            let parent = run.entity.facts.read(fact::PARENT).and_then(|text| text.parse::<EntityId>().ok());
+            let Some(turn) = parent.filter(|id| id.kind() == Kind::TaskTurn) else { continue };
+            let turn = self.ledger.entity(turn)?;
+            if turn.is_some_and(|turn| turn.entity.facts.read(fact::TASK) == Some(task.as_str()))
+                && !self.see_off(run.entity.state.id, Some((asking, hold)), &|_| false)
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn report(&self, asking: &Asking<'_>, hold: &Hold, place: &Place, run: &Stored) -> Result<(), TaskError> {
         let mut data = self.keep(place, hold);
-        if let Some(session) =
-            run.entity.facts.read(fact::AGENT).and_then(|agent| agent.read(fact::VENDOR_SESSION))
-        {
-            data.record(fact::VENDOR_SESSION, session);
-        }
+        data.merge(&session_of(run));
         let Some(state) = ended(&run.entity) else { return Ok(()) };
         let asking = self.fresh(asking);
         match outcome(&run.entity, state, self.now()) {
@@ -288,23 +360,45 @@ impl Crew {
         Ok(())
     }
 
-    /// Waits until a run has ended, and ends it if it does not.
-    fn see_off(&self, run: EntityId) {
-        let since = Instant::now();
+    /// Waits until a run has ended, and ends it if it does not; whether it has. It has more time as long as it is seen to be busy, and a
+    /// hold that is given goes on meanwhile.
+    fn see_off(
+        &self,
+        run: EntityId,
+        hold: Option<(&Asking<'_>, &Hold)>,
+        is_busy: &dyn Fn(&Stored) -> bool,
+    ) -> bool {
+        let (mut since, mut beaten) = (Instant::now(), Instant::now());
         let mut is_asked = false;
         while since.elapsed() < FAREWELL * 2 {
             match self.ledger.entity(run) {
-                Ok(Some(stored)) if ended(&stored.entity).is_none() => {}
-                _ => return,
+                Ok(Some(stored)) if ended(&stored.entity).is_none() => {
+                    if is_busy(&stored) {
+                        since = Instant::now();
+                    }
+                }
+                _ => return true,
             }
             if (since.elapsed() >= FAREWELL || self.is_leaving()) && !is_asked {
                 is_asked = true;
                 drop(self.stop_run(run));
             }
+            if let Some((asking, hold)) = hold.filter(|_| beaten.elapsed() >= self.lease / 4) {
+                beaten = Instant::now();
+                drop(self.fresh(asking).heartbeat(hold, self.lease));
+            }
             let head = self.ledger.head().unwrap_or_default();
             drop(self.ledger.wait_beyond(head, LOOK));
         }
+        false
     }
+}
+
+/// The session of the agent program, in which it can go on.
+fn session_of(run: &Stored) -> Facts {
+    let agent = run.entity.facts.read(fact::AGENT);
+    let session = agent.and_then(|agent| agent.read(fact::VENDOR_SESSION));
+    session.map_or_else(Facts::none, |session| Facts::none().and(fact::VENDOR_SESSION, session))
 }
 
 /// The hidden ref of the files at the beginning or the end of a turn.
@@ -327,14 +421,18 @@ fn heard(run: &Stored) -> Option<String> {
         .then(|| format!("{id} is alive as pid {pid} and was heard of"))
 }
 
-/// What the agent is doing, as its stream tells.
-fn goal_of(run: &Stored) -> TurnGoal {
+fn told_by(run: EntityId) -> String {
+    format!("the stream of {run}")
+}
+
+/// What the agent is doing, as its stream tells; where its turn is while it does nothing of note.
+fn goal_of(run: &Stored, rest: TurnGoal) -> TurnGoal {
     let facts = &run.entity.facts;
     if facts.read(fact::COMPACTING) == Some(true) {
         TurnGoal::Compacting
     } else if facts.known(fact::OPEN_TOOL).is_some() {
         TurnGoal::ToolUse
     } else {
-        TurnGoal::Running
+        rest
     }
 }

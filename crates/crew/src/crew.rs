@@ -8,23 +8,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
-use callboard_engine::tasks::{Asking, NewWorker, TaskError, WorkerEnd};
+use callboard_engine::tasks::{Asking, IDLE, NewWorker, TaskError, WorkerEnd};
 use callboard_engine::{Clock, Host, World};
 use callboard_kernel::task::{self, NextMove};
-use callboard_kernel::{Actor, EntityId, Moment, fact};
-use callboard_ledger::{ClaimQuery, Ledger, Sequence, Slice, Stored, error_chain};
-use callboard_lifecycle::worker::AbortReason;
-use callboard_lifecycle::{ActorClass, Kind};
+use callboard_kernel::{Actor, EntityId, Moment, Value, fact, worker_state};
+use callboard_ledger::{ClaimQuery, Ledger, Stored, error_chain};
+use callboard_lifecycle::ActorClass;
+use callboard_lifecycle::worker::{AbortReason, WorkerState};
 
+use crate::janitor::RequestCommands;
 use crate::launch::RunLauncher;
+use crate::mcp::sweep;
+use crate::outcome::ended;
 use crate::profile::Profile;
 
 /// How long a worker without work waits for a record before it asks again.
 const WAIT: Duration = Duration::from_millis(500);
 /// A task that may not be claimed before a moment further away than this is not waited for by `--once`.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// How long a worker may have nothing to do before it is recycled.
-const IDLE: Duration = Duration::from_secs(300);
 
 /// When a crew goes home.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +89,8 @@ pub struct Crew {
     pub until: Until,
     /// What it was told.
     pub signal: CrewSignal,
+    /// The commands that open pull requests and tell how they stand, if there are any.
+    pub requests: Option<RequestCommands>,
     /// In whose name tasks are closed; the system's unless a person approved them.
     pub closer: Option<Actor>,
     /// Says what happens, for people.
@@ -97,6 +100,10 @@ pub struct Crew {
 impl Crew {
     /// Works until there is nothing to do any more, or until it is told to stop.
     pub fn work(&self) {
+        sweep(
+            &self.attempts_dir(),
+            |run| matches!(self.ledger.entity(run), Ok(Some(stored)) if ended(&stored.entity).is_some()),
+        );
         std::thread::scope(|scope| {
             for slot in 1..=self.concurrency.max(1) {
                 scope.spawn(move || self.slot(slot));
@@ -123,6 +130,10 @@ impl Crew {
 
     pub(crate) fn scratch_dir(&self) -> PathBuf {
         self.state_dir.join("scratch")
+    }
+
+    pub(crate) fn attempts_dir(&self) -> PathBuf {
+        self.state_dir.join("attempts")
     }
 
     pub(crate) fn system_actor(&self) -> Actor {
@@ -165,6 +176,10 @@ impl Crew {
                     self.tell(&format!("{} begins {}", hold.worker, hold.task));
                     self.attempt(&hold);
                     self.launch.tidy();
+                    // One whose agent could not be started is dead; the next task is for a new one.
+                    if !self.worker_asking(hold.worker).rest(hold.worker).unwrap_or(true) {
+                        worker = None;
+                    }
                     idle_since = Instant::now();
                     continue;
                 }
@@ -181,10 +196,10 @@ impl Crew {
                 break;
             }
             if idle_since.elapsed() >= IDLE
-                && let Some(id) = worker.take()
+                && let Some(id) = worker.filter(|id| self.has_worked(*id))
             {
                 self.go_home(id, WorkerEnd::Recycled("it had nothing to do for five minutes"));
-                idle_since = Instant::now();
+                worker = None;
             }
             if self.ledger.wait_beyond(head, WAIT).is_err() {
                 std::thread::sleep(WAIT);
@@ -211,6 +226,12 @@ impl Crew {
         self.asking(self.system_actor()).join(&worker)
     }
 
+    /// Has a worker finished a task, so that it can be recycled? One that waits for its first task is as fresh as the next one would be.
+    fn has_worked(&self, worker: EntityId) -> bool {
+        let stored = self.ledger.entity(worker).ok().flatten();
+        stored.and_then(|stored| worker_state(&stored.entity)) == Some(WorkerState::Idle)
+    }
+
     fn go_home(&self, worker: EntityId, end: WorkerEnd<'_>) {
         if let Err(error) = self.asking(self.system_actor()).bury(worker, end) {
             self.tell(&format!("{worker}: {}", error_chain(&error)));
@@ -219,30 +240,18 @@ impl Crew {
 
     /// Does nothing on the board move by itself any more, as far as this crew is concerned?
     fn is_quiet(&self) -> bool {
-        let (mut beyond, now) = (None, self.now());
-        loop {
-            let slice = Slice {
-                kind: Some(Kind::Task),
-                live: true,
-                order: Sequence::Oldest,
-                beyond,
-                limit: 500,
-                ..Slice::default()
-            };
-            let Ok(piece) = self.ledger.slice(slice) else { return false };
-            let Some(last) = piece.last() else { return true };
-            beyond = Some(last.entity.state.id);
-            if piece.iter().any(|stored| self.moves(stored, now)) {
-                return false;
-            }
-        }
+        let now = self.now();
+        self.live_tasks().is_ok_and(|live| !live.iter().any(|stored| self.moves(stored, now)))
     }
 
     /// Will a task go on without a person, soon?
     fn moves(&self, stored: &Stored, now: Moment) -> bool {
         let facts = &stored.entity.facts;
         let role = facts.read(fact::ROLE);
+        let labels = facts.read(fact::LABELS);
+        let has = |(name, value): &(String, String)| matches!(labels.and_then(|labels| labels.get(name)), Some(Value::Text(own)) if own == value);
         let is_ours = self.query.role.as_deref().is_none_or(|own| role.is_none_or(|role| role == own))
+            && self.query.labels.iter().all(has)
             && (self.query.repos.is_empty()
                 || facts.read(fact::REPO).is_none_or(|repo| self.query.repos.iter().any(|own| own == repo)));
         let Some(next) = task::state(&stored.entity).and_then(|state| task::next_move(state, facts)) else {

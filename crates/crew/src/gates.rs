@@ -3,36 +3,32 @@
 //! Invariant: only a command that a person wrote down is run, in the repository of its task, as a run of its own under a supervisor. A gate that
 //! stays closed is asked less and less often. Deliberately absent: gates of people and of time, which need no process.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
 use callboard_engine::tasks::TaskError;
+use callboard_kernel::fact;
 use callboard_kernel::task::{Dependency, waited_for};
-use callboard_kernel::{EntityId, fact};
 use callboard_ledger::Stored;
 
 use crate::crew::Crew;
 use crate::janitor::Site;
-
-const FIRST: Duration = Duration::from_secs(5);
-const SELDOM: Duration = Duration::from_secs(600);
-
-/// When each gate is asked next, and how long it is left alone then.
-#[derive(Debug, Default)]
-pub(crate) struct Gates(HashMap<(EntityId, String), (Instant, Duration)>);
+use crate::pace::Pace;
 
 impl Crew {
     /// Asks the gates that are due, and opens those whose command succeeds.
-    pub(crate) fn ask_gates(&self, gates: &mut Gates, goes_on: &dyn Fn() -> bool) -> Result<(), TaskError> {
-        for stored in self.live_tasks()? {
-            let is_here = stored.entity.facts.read(fact::HOST).is_none_or(|host| host == self.host.name());
+    pub(crate) fn ask_gates(
+        &self,
+        live: &[Stored],
+        pace: &mut Pace,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<(), TaskError> {
+        for stored in live {
             for gate in waited_for(&stored.entity) {
                 let (Dependency::Command { command } | Dependency::PullRequest { command }) = &gate else {
                     continue;
                 };
-                if goes_on() && is_here && gates.is_due(stored.entity.state.id, command) {
-                    self.ask_gate(&stored, &gate, command)?;
+                if goes_on() && self.is_here(stored) && pace.is_due(stored.entity.state.id, command) {
+                    self.ask_gate(stored, &gate, command)?;
                 }
             }
         }
@@ -52,17 +48,5 @@ impl Crew {
             }
         }
         Ok(())
-    }
-}
-
-impl Gates {
-    fn is_due(&mut self, id: EntityId, command: &str) -> bool {
-        let now = Instant::now();
-        let (due, pause) = self.0.entry((id, command.to_owned())).or_insert((now, FIRST));
-        let is_due = *due <= now;
-        if is_due {
-            (*due, *pause) = (now + *pause, (*pause * 2).min(SELDOM));
-        }
-        is_due
     }
 }

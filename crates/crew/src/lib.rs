@@ -9,13 +9,16 @@ mod gates;
 pub mod git;
 mod janitor;
 mod launch;
+mod mcp;
 mod outcome;
+mod pace;
 mod profile;
 mod prompt;
 mod recovery;
 
 pub use crew::{Crew, CrewSignal, Until};
-pub use janitor::JanitorService;
+pub use janitor::{JanitorService, RequestCommands};
 pub use launch::RunLauncher;
+pub use mcp::{McpClient, McpServer, UnknownMcpClient};
 pub use profile::Profile;
 pub use recovery::RecoveryService;

@@ -7,12 +7,18 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::mcp::McpClient;
+
+/// Stands for a file that tells any program how to reach the task board.
+const MCP_CONFIG: &str = "{mcp_config}";
+
 /// How an agent program is run for a task.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profile {
     /// What it is called, if it has a name.
     pub name: Option<String>,
-    /// The command and its arguments, with placeholders: {prompt}, {title}, {worktree}, {task}, {session}.
+    /// The command and its arguments, with placeholders: {prompt}, {title}, {worktree}, {task}, {session},
+    /// {mcp_config}.
     pub command: Vec<String>,
     /// The command that goes on in the program's own session; the same as `command` unless given.
     pub resume: Vec<String>,
@@ -26,6 +32,8 @@ pub struct Profile {
     pub memory_bytes: Option<u64>,
     /// The sandbox profile around it.
     pub sandbox: Option<String>,
+    /// Which agent program is told how to reach the task board.
+    pub mcp: McpClient,
 }
 
 /// What stands for the placeholders.
@@ -41,29 +49,43 @@ pub struct Filling<'a> {
     pub task: &'a str,
     /// The id of the program's own session, if it goes on in one.
     pub session: Option<&'a str>,
+    /// The file that tells how to reach the task board.
+    pub mcp_config: &'a Path,
 }
 
 impl Profile {
+    /// Is a file handed to the agent that tells how to reach the task board?
+    pub fn takes_mcp_config(&self) -> bool {
+        self.command.iter().chain(&self.resume).any(|word| word.contains(MCP_CONFIG))
+    }
+
+    /// A variable as the agent will see it.
+    pub(crate) fn variable(&self, name: &str) -> Option<String> {
+        self.env.get(name).cloned().or_else(|| std::env::var(name).ok())
+    }
+
     /// The command line of an attempt. A command without {prompt} gets none: what to do stands in its own arguments.
     pub fn argv(&self, filling: &Filling<'_>) -> Vec<String> {
         let template = match filling.session {
             Some(_) if !self.resume.is_empty() => &self.resume,
             Some(_) | None => &self.command,
         };
-        template.iter().map(|word| fill(word, filling)).collect()
+        let (worktree, mcp_config) =
+            (filling.worktree.to_string_lossy(), filling.mcp_config.to_string_lossy());
+        let values = [
+            ("{prompt}", filling.prompt),
+            ("{title}", filling.title),
+            ("{worktree}", worktree.as_ref()),
+            ("{task}", filling.task),
+            ("{session}", filling.session.unwrap_or_default()),
+            (MCP_CONFIG, mcp_config.as_ref()),
+        ];
+        template.iter().map(|word| fill(word, &values)).collect()
     }
 }
 
 /// One pass from left to right, so that a title which holds a placeholder stays a title.
-fn fill(word: &str, filling: &Filling<'_>) -> String {
-    let worktree = filling.worktree.to_string_lossy();
-    let values = [
-        ("{prompt}", filling.prompt),
-        ("{title}", filling.title),
-        ("{worktree}", worktree.as_ref()),
-        ("{task}", filling.task),
-        ("{session}", filling.session.unwrap_or_default()),
-    ];
+pub(crate) fn fill(word: &str, values: &[(&str, &str)]) -> String {
     let (mut filled, mut rest) = (String::with_capacity(word.len()), word);
     while let Some(at) = rest.find('{') {
         filled.push_str(&rest[..at]);
@@ -90,7 +112,7 @@ mod tests {
     #[test]
     fn a_placeholder_is_filled_once_and_stays_one_argument() {
         let profile = Profile {
-            command: ["agent", "-p", "{prompt}", "--dir={worktree}", "{unknown}", "{title}"]
+            command: ["agent", "-p", "{prompt}", "--dir={worktree}", "{unknown}", "{title}", "{mcp_config}"]
                 .map(str::to_owned)
                 .into(),
             ..Profile::default()
@@ -101,10 +123,12 @@ mod tests {
             worktree: Path::new("/w t"),
             task: "tsk_1",
             session: None,
+            mcp_config: Path::new("/a/mcp.json"),
         };
+        assert!(profile.takes_mcp_config());
         assert_eq!(
             profile.argv(&filling),
-            ["agent", "-p", "do {title}; rm -rf $(x)", "--dir=/w t", "{unknown}", "{prompt}"]
+            ["agent", "-p", "do {title}; rm -rf $(x)", "--dir=/w t", "{unknown}", "{prompt}", "/a/mcp.json"]
         );
     }
 }

@@ -9,11 +9,10 @@ use std::time::Duration;
 
 use callboard_engine::tasks::{Recovered, TaskError, WorkerEnd};
 use callboard_engine::{Duty, RECOVERY_ON, Service, Stepped, process_is_gone};
-use callboard_kernel::{EntityId, Facts, fact, task, worker_state};
+use callboard_kernel::{EntityId, Facts, fact, task};
 use callboard_ledger::{Sequence, Slice, Stored, error_chain};
 use callboard_lifecycle::Kind;
-use callboard_lifecycle::task::TaskState;
-use callboard_lifecycle::worker::{AbortReason, WorkerState};
+use callboard_lifecycle::worker::AbortReason;
 
 use crate::attempt::FAREWELL;
 use crate::crew::Crew;
@@ -39,7 +38,7 @@ impl RecoveryService {
         self.crew.bury_the_dead()?;
         for stored in self.crew.live_tasks()? {
             self.crew.stop_abandoned(&stored)?;
-            if task::state(&stored.entity) == Some(TaskState::Orphaned) {
+            if task::is_moved_by(&stored.entity, task::RECOVERY) {
                 match self.crew.recover(&stored) {
                     Ok(()) | Err(TaskError::Refused(_)) => {}
                     Err(error) => return Err(error),
@@ -91,8 +90,7 @@ impl Crew {
     fn recover(&self, stored: &Stored) -> Result<(), TaskError> {
         let facts = &stored.entity.facts;
         let asking = self.asking(self.system_actor());
-        let is_here = facts.read(fact::HOST).is_none_or(|host| host == self.host.name());
-        if !is_here {
+        if !self.is_here(stored) {
             let since = stored.entity.entered_at.unwrap_or_default();
             if self.now().since(since) < ELSEWHERE {
                 return Ok(());
@@ -149,8 +147,7 @@ impl Crew {
         };
         let asking = self.asking(self.system_actor());
         for stored in self.ledger.slice(slice)? {
-            let is_alive = worker_state(&stored.entity).is_some_and(|state| state != WorkerState::Dead);
-            if is_alive && process_is_gone(&stored, &*self.host) {
+            if process_is_gone(&stored, &*self.host) {
                 let end = WorkerEnd::Gone(AbortReason::Unknown, "its process is not there any more");
                 match asking.bury(stored.entity.state.id, end) {
                     Ok(()) | Err(TaskError::Refused(_)) => {}

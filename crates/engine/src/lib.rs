@@ -21,7 +21,7 @@ pub use callboard_notify as notify;
 pub use callboard_supervisor::private_files::{keep_private, read_plain};
 pub use callboard_supervisor::{Stream, mutant, on_path, output};
 
-pub use host::{EnclosingRun, Host, descriptor, project_of, run_around};
+pub use host::{EnclosingRun, Host, descriptor, is_inside, project_of, run_around};
 pub use ids::{id_of_key, id_of_roots, new_id};
 pub use judging::{
     Action, Artifacts, Attention, AttentionCause, AttentionItem, AttentionSubject, Choice, Exit, Observed,
@@ -36,8 +36,8 @@ pub use recovery::{
 pub use run::{Clock, Desk, EndedRun, RecordError, RunError, RunOrder, Unrecorded, agree, perform};
 pub use services::{
     Duty, HostedServices, JANITOR_ON, Notifier, NotifierService, RECOVERY_ON, ReaperService, STORE_LEASE,
-    Service, ServiceHost, ServiceStanding, ServiceStatus, Stepped, TASKS_LEASE, TRACES, TellError, Told,
-    crew_lease, host_lease, notification_due, service_holder, services, services_of_kinds,
+    Service, ServiceHost, ServiceStanding, ServiceStatus, StandingClaim, Stepped, TASKS_LEASE, TRACES,
+    TellError, Told, crew_lease, host_lease, notification_due, service_holder, services, services_of_kinds,
 };
 pub use stop::{StopFor, StopOutcome, StopWish, ask_to_stop, supervisor_seen, wish_to_stop};
 pub use world::{Job, PreparedCommand, Room, RunningCommand, World};

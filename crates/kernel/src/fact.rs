@@ -453,8 +453,14 @@ facts! {
     TIP: Text = "tip";
     /// The commit that brought a task into its base.
     COMMIT: Text = "commit";
-    /// How a verified task is delivered: merge or branch.
+    /// How a verified task is delivered: merge, branch or pr.
     DELIVER: Text = "deliver";
+    /// The pull request that a task is delivered by, as the command that opened it printed.
+    PULL_REQUEST: Text = "pull_request";
+    /// The commit that the pull request was opened or renewed with.
+    PULL_REQUEST_TIP: Text = "pull_request_tip";
+    /// What the checks and reviews of the pull request said, as the agent was told it.
+    FEEDBACK: Text = "feedback";
     /// What is checked once a task is done.
     SIGNALS: Items = "signals";
     /// What sort of check a completion signal is.

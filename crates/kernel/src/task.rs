@@ -7,12 +7,14 @@ use callboard_lifecycle::task::TaskState;
 use callboard_lifecycle::words;
 use callboard_lifecycle::{Kind, Lifecycle, Words};
 
+use crate::command::Transition;
 use crate::entity::Entity;
 use crate::fact;
 use crate::facts::{Facts, Value};
 use crate::guard::RETRIES_MAX;
 use crate::id::EntityId;
 use crate::moment::Moment;
+use crate::way::TurnGoal;
 
 /// The priority of a task that has none: 1 is the most urgent.
 pub const PRIORITY: i64 = 2;
@@ -150,6 +152,23 @@ pub fn waited_for(entity: &Entity) -> Vec<Dependency> {
     }
 }
 
+/// The commit by which a closed task was merged into its base, if it was delivered so.
+pub fn merged_as(entity: &Entity) -> Option<&str> {
+    let is_delivered_otherwise = entity.facts.read(fact::DELIVER).is_some_and(|how| how != "merge");
+    let is_merged = state(entity) == Some(TaskState::Closed) && !is_delivered_otherwise;
+    entity.facts.read(fact::COMMIT).filter(|_| is_merged)
+}
+
+/// The pull request that a task waits for: it is done, and its newest commit is in the request.
+pub fn awaited_request(entity: &Entity) -> Option<&str> {
+    requested(&entity.facts).filter(|_| state(entity) == Some(TaskState::Done))
+}
+
+fn requested(facts: &Facts) -> Option<&str> {
+    let tip = facts.read(fact::PULL_REQUEST_TIP)?;
+    facts.read(fact::PULL_REQUEST).filter(|_| facts.read(fact::TIP) == Some(tip))
+}
+
 /// Does a task wait for other tasks, and for nothing else?
 pub fn waits_for_tasks(facts: &Facts) -> bool {
     unmet(facts).iter().all(|value| matches!(Dependency::of(value), Some(Dependency::Task { .. })))
@@ -244,6 +263,28 @@ pub enum NextMove {
     Nobody,
 }
 
+/// Verifies what is done, and delivers it.
+pub const JANITOR: &str = "janitor";
+/// Puts what crashed workers left back on the board.
+pub const RECOVERY: &str = "recovery";
+/// Merges what a person approved.
+pub const MERGE_QUEUE: &str = "merge queue";
+const RETRYING: &str = "retries";
+
+/// Where the turn of a task is left once a report brought the task here.
+pub fn turn_rest(to: Lifecycle) -> TurnGoal {
+    match of(to) {
+        Some(TaskState::Done) => TurnGoal::Verifying,
+        _ => TurnGoal::Reaped,
+    }
+}
+
+/// Is it this service that moves a task on?
+pub fn is_moved_by(entity: &Entity, service: &str) -> bool {
+    let next = state(entity).and_then(|state| next_move(state, &entity.facts));
+    next.is_some_and(|next| matches!(next, NextMove::Service(name) if name == service))
+}
+
 /// Who or what moves a task on from a state, with these facts; nothing if nobody will.
 pub fn next_move(state: TaskState, facts: &Facts) -> Option<NextMove> {
     Some(match state {
@@ -256,8 +297,11 @@ pub fn next_move(state: TaskState, facts: &Facts) -> Option<NextMove> {
         TaskState::Claimed | TaskState::InProgress => {
             NextMove::Holder(facts.read(fact::LEASE_HOLDER)?.to_owned())
         }
-        TaskState::Done => NextMove::Service("janitor"),
-        TaskState::Orphaned => NextMove::Service("recovery"),
+        TaskState::Done => match requested(facts) {
+            Some(request) => NextMove::Dependency(format!("the pull request {request}")),
+            None => NextMove::Service(JANITOR),
+        },
+        TaskState::Orphaned => NextMove::Service(RECOVERY),
         TaskState::Blocked => {
             let told = |value: &Value| {
                 let words = if let Value::Text(text) = value { Some(text.clone()) } else { None };
@@ -279,14 +323,14 @@ pub fn next_move(state: TaskState, facts: &Facts) -> Option<NextMove> {
             if used < facts.read(fact::RETRIES_MAX).unwrap_or(RETRIES_MAX)
                 && facts.read(fact::IS_FINAL) != Some(true)
             {
-                NextMove::Service("retries")
+                NextMove::Service(RETRYING)
             } else {
                 NextMove::Person("decide whether it is tried once more")
             }
         }
         // A person has approved it, and what is left is to merge it.
         TaskState::PendingApproval if facts.known(fact::APPROVED_BY).is_some() => {
-            NextMove::Service("merge queue")
+            NextMove::Service(MERGE_QUEUE)
         }
         TaskState::PendingApproval => NextMove::Person("approve or reject the result"),
         TaskState::Closed | TaskState::Cancelled => NextMove::Nobody,
@@ -339,6 +383,39 @@ pub fn is_told_by_task(entity: &Entity) -> bool {
     entity.ended_at.is_some()
         && entity.state.id.kind() == Kind::Session
         && parent().is_some_and(|parent| matches!(parent.kind(), Kind::TaskTurn | Kind::Task))
+}
+
+/// Is the turn over in which somebody handled a task, though the turn itself does not know? Its task is handled in another one, or was
+/// led to where neither its holder, the janitor nor the recovery goes on with it.
+pub fn is_turn_over(task: &Entity, turn: EntityId) -> bool {
+    let is_its_own = task.facts.read(fact::TASK_TURN) == Some(turn.to_string().as_str());
+    !is_its_own
+        || state(task).is_some_and(|state| match state {
+            TaskState::Claimed
+            | TaskState::InProgress
+            | TaskState::Done
+            | TaskState::Orphaned
+            | TaskState::PendingApproval => false,
+            TaskState::Planned
+            | TaskState::Open
+            | TaskState::Closed
+            | TaskState::Failed
+            | TaskState::Blocked
+            | TaskState::WaitingForSubtasks
+            | TaskState::Cancelled => true,
+        })
+}
+
+/// Does a move lead a task to where nobody holds it? Its lease ends with such a move, whoever makes it.
+pub fn is_let_go(entity: &Entity, order: &Transition) -> bool {
+    let follow = || {
+        let (from, trigger) = (entity.state.lifecycle?, order.trigger?);
+        let to = from.kind().machine().after(from.position(), trigger.position())?;
+        Some(Lifecycle::new(from.kind(), to))
+    };
+    let is_task = entity.state.id.kind() == Kind::Task;
+    let to = order.to.or_else(follow).filter(|_| is_task).and_then(of);
+    to.is_some_and(|to| !matches!(to, TaskState::Claimed | TaskState::InProgress))
 }
 
 /// The state of a task; nothing if it is none, or has none yet.

@@ -77,6 +77,8 @@ pub fn turn_way(from: TaskTurnState, goal: TurnGoal) -> Option<Vec<TaskTurnEvent
             }
             State::ToolUse => Event::ToolCompleted,
             State::Compacting => Event::VerifyRequested,
+            // An agent that said it is done and compacts its context after all is not done yet.
+            State::Verifying if to == State::Compacting => Event::CompactNeeded,
             State::Verifying => return None,
         };
         way.push(next);
@@ -133,7 +135,12 @@ mod tests {
         assert_eq!(
             turn_way(TaskTurnState::Verifying, TurnGoal::ToolUse),
             None,
-            "only the janitor goes on from there"
+            "what an agent does after it said it is done changes nothing"
+        );
+        assert_eq!(
+            turn_way(TaskTurnState::Verifying, TurnGoal::Compacting),
+            Some(vec![TaskTurnEvent::CompactNeeded, TaskTurnEvent::CompactNeeded]),
+            "unless its context grew so much that it is summarised first"
         );
     }
 

@@ -74,6 +74,10 @@ struct File {
     /// Somebody else reads these.
     #[serde(default, rename = "sandbox")]
     _sandbox: serde::de::IgnoredAny,
+    #[serde(default, rename = "profiles")]
+    _profiles: serde::de::IgnoredAny,
+    #[serde(default, rename = "pull_requests")]
+    _pull_requests: serde::de::IgnoredAny,
 }
 
 /// Every value with its place, and read by hand, so that no message repeats one.

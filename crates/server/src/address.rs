@@ -1,21 +1,32 @@
 //! Where the server of a store listens and which start of it that is, left beside the store for the command line to find.
 //!
 //! Invariant: only the user can read it, and a graceful stop removes it, unless another server has taken its place. One that
-//! was killed leaves it, and the next server writes over it. Deliberately absent: asking whether anybody is there.
+//! was killed leaves it, and the next server writes over it.
 
 use std::fs;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use callboard_engine::keep_private;
 
 use crate::access::KeyError;
+use crate::connection::socket::is_open;
 
 const FILE: &str = "serve.address";
 
 /// The address of the server that was last started on a store, if it has not stopped since.
 pub fn address_in(state_dir: &Path) -> Option<SocketAddr> {
     read(state_dir, 0)?.parse().ok()
+}
+
+/// Where a server on this store answers programs of this host. That it is there is asked at its socket, which nobody else can take, because
+/// a port can be somebody else's by now.
+pub fn serving_in(state_dir: &Path) -> Option<SocketAddr> {
+    let mut address = address_in(state_dir).filter(|_| is_open(state_dir))?;
+    if address.ip().is_unspecified() {
+        address.set_ip(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    }
+    Some(address)
 }
 
 /// Which start of the server that was, for the codes that it takes.

@@ -22,7 +22,7 @@ mod server;
 mod traces;
 
 pub use access::{IssuedToken, KeyError, Keyring, NewToken, Scope};
-pub use address::{address_in, start_in};
+pub use address::{address_in, serving_in, start_in};
 pub use deaths::watchable;
 pub use router::document;
 pub use runner::{NotStarted, Runner};

@@ -43,7 +43,7 @@ const LAYERS: &[(&str, Uses)] = &[
     (NOTIFY, Only(&[KERNEL, SUPERVISOR])),
     (WIRE, Only(&[KERNEL])),
     (ENGINE, Only(&[KERNEL, LEDGER, SUPERVISOR, CONVERSATION, AGENTS, WIRE, DELIVERY, NOTIFY])),
-    (CREW, Only(&[KERNEL, LEDGER, SUPERVISOR, WIRE, DELIVERY, ENGINE])),
+    (CREW, Only(&[KERNEL, LEDGER, SUPERVISOR, AGENTS, WIRE, DELIVERY, ENGINE])),
     (MCP, Only(&[KERNEL, LEDGER, ENGINE, WIRE])),
     ("callboard-server", Only(&[KERNEL, LEDGER, ENGINE, WIRE, MCP])),
     ("callboard-tui", Only(&[ENGINE])),

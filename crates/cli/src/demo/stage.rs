@@ -48,6 +48,11 @@ impl Stage {
         self.root.join(format!("agents/{number}/claude"))
     }
 
+    /// Where the repository of the board is, and the agent that works on it.
+    pub(crate) fn board(&self) -> PathBuf {
+        self.root.join("board")
+    }
+
     fn project(&self, role: &Role) -> PathBuf {
         self.root.join("projects").join(role.project)
     }

@@ -158,7 +158,7 @@ fn stall(ledger: &Ledger) -> Result<(EntityId, Child), Error> {
     Ok((id, sleeper))
 }
 
-fn entity(ledger: &Ledger, id: EntityId) -> Result<Stored, Error> {
+pub(super) fn entity(ledger: &Ledger, id: EntityId) -> Result<Stored, Error> {
     ledger.entity(id).map_err(Error::Ask)?.ok_or_else(|| Error::NoEntity(id.to_string()))
 }
 

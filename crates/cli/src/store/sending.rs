@@ -4,7 +4,7 @@
 //! that run cleared the environment; what needs a person is refused there. A refusal of the kernel is an answer with
 //! `--json` and an error in words without. Deliberately absent: acting for anybody else.
 
-use callboard_engine::{EnclosingRun, Host, run_around};
+use callboard_engine::{EnclosingRun, Host, is_inside, run_around};
 use callboard_kernel::{Actor, Command, EntityId, Refusal};
 use callboard_ledger::{AppendError, Ledger, ReadError, Record, Request};
 use callboard_lifecycle::ActorClass;
@@ -58,11 +58,24 @@ pub(crate) fn json(record: &Record) -> Result<String, Error> {
 pub(crate) fn actor(ledger: &Ledger) -> Result<Actor, Error> {
     let agent = |marker| Actor::new(ActorClass::Agent, marker);
     if let Some(inside) = seen_around() {
-        return Ok(agent(inside.marker.unwrap_or_else(|| "an unknown run".to_owned())));
+        let own = inside.marker.map(|marker| vouched_for(ledger, marker)).transpose()?.flatten();
+        return Ok(agent(own.unwrap_or_else(|| "an unknown run".to_owned())));
     }
     let recorded = run_around(ledger, &Host::this()).map_err(Error::Ask)?;
     let seen = recorded.filter(|around| around.is_seen);
     Ok(seen.map_or_else(operator, |around| agent(around.id.to_string())))
+}
+
+/// The run of a marker, unless that run is somebody else's: an agent can put any marker into its environment, and must not act for the
+/// task of another agent. Its own run is the one whose supervisor is above it.
+fn vouched_for(ledger: &Ledger, marker: String) -> Result<Option<String>, Error> {
+    let Ok(run) = marker.parse::<EntityId>() else { return Ok(Some(marker)) };
+    let host = Host::this();
+    if is_inside(ledger, &host, run).map_err(Error::Ask)? != Some(false) {
+        return Ok(Some(marker));
+    }
+    let above = run_around(ledger, &host).map_err(Error::Ask)?.filter(|around| around.is_seen);
+    Ok(above.map(|around| around.id.to_string()))
 }
 
 /// The run that this is called from, if there is one, as it can be seen or as the records of the store tell. One that it cannot

@@ -4,7 +4,14 @@
 
 #[path = "../../../ledger/tests/common/cluster.rs"]
 mod cluster;
+mod edges;
 mod gates;
+mod handing;
 mod many;
+mod requests;
+mod set_back;
 mod stage;
 mod twenty;
+#[expect(dead_code, reason = "the tests of the server need more of it")]
+#[path = "../serve/wire.rs"]
+mod wire;

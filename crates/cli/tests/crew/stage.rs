@@ -108,6 +108,15 @@ impl Stage {
         command
     }
 
+    /// What the program writes, if it ends well.
+    #[track_caller]
+    pub(crate) fn well(&self, args: &[&str]) -> String {
+        let output = self.callboard(args).stdin(Stdio::null()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{args:?}: {said}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
     /// The arguments of a worker whose agent is the script of this stage.
     fn work_args<'a>(&self, concurrency: &'a str, script: &'a str) -> Vec<&'a str> {
         let mut args =
@@ -128,9 +137,16 @@ impl Stage {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    /// The same without anybody who reads what it says.
-    pub(crate) fn start_silent_work(&self, concurrency: &str, script: &str) -> Child {
-        let mut command = self.callboard(&self.work_args(concurrency, script));
+    /// The same on a host of this name, without anybody who reads what it says.
+    pub(crate) fn start_silent_work_on(&self, host: &str, concurrency: &str, script: &str) -> Child {
+        let work = self.callboard(&self.work_args(concurrency, script));
+        let mut command = Command::new("unshare");
+        // Who is not root gets a name of the host only with a user of its own.
+        let user: &[&str] = if rustix::process::geteuid().is_root() { &[] } else { &["--map-root-user"] };
+        command.args(user).args(["--uts", "--", "/bin/sh", "-c", "hostname \"$0\" && exec \"$@\"", host]);
+        command.arg(work.get_program()).args(work.get_args()).env_clear();
+        command.envs(work.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.current_dir(self.dir.path());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 

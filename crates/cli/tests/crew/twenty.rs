@@ -45,9 +45,15 @@ fn twenty_tasks_end_as_planned_though_a_worker_is_killed() {
     let slow = stage.add("slow", |task| task.contains = vec!["slow.txt=done".into()]);
     closed.extend(edits);
     closed.push(slow);
-    let stalled = stage.add("stall", |task| (task.timeout_s, task.max_retries) = (Some(1.0), Some(1)));
-    let rejected =
-        stage.add("reject", |task| (task.verify, task.max_retries) = (vec!["false".into()], Some(0)));
+    // These two wait for the slow one, so that the kill does not use up their attempts.
+    let stalled = stage.add("stall", |task| {
+        (task.timeout_s, task.max_retries) = (Some(1.0), Some(1));
+        task.after = vec![slow.to_string()];
+    });
+    let rejected = stage.add("reject", |task| {
+        (task.verify, task.max_retries) = (vec!["false".into()], Some(0));
+        task.after = vec![slow.to_string()];
+    });
     let before = stage.git(&["rev-parse", "main"]);
 
     // The first crew is killed while it works on the slow task; the second one finishes.

@@ -4,6 +4,7 @@
 //! Invariant: nothing here reaches anything but loopback, and no ending depends on how fast the machine is. A program that
 //! was not installed is skipped aloud; `cargo xtask test nextest` installs them.
 
+mod board;
 mod endings;
 mod model;
 mod program;

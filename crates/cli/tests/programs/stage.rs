@@ -70,13 +70,19 @@ impl Stage {
         let mut command = Command::new(words[0]);
         command.args(&words[1..]).arg("--store").arg(self.store());
         command.args(["run", "--adapter", "auto", "--grace", "2s"]).args(options).arg("--").args(line);
+        let mut command = self.surrounded(command);
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// A command in the surroundings of the program.
+    pub(crate) fn surrounded(&self, mut command: Command) -> Command {
         let home = self.directory.path().join("home");
         let (work, url) = (self.work(), self.model.url());
         let launch = Launch { home: &home, work: &work, url: &url };
         self.program
             .surround(&mut command, &launch)
             .unwrap_or_else(|error| panic!("{} has no place to work: {error}", self.program.name()));
-        command.stdin(Stdio::null());
         command
     }
 
@@ -123,7 +129,7 @@ impl Stage {
         }
     }
 
-    fn store(&self) -> PathBuf {
+    pub(crate) fn store(&self) -> PathBuf {
         self.directory.path().join("state/store.db")
     }
 }

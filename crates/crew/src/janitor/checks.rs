@@ -58,6 +58,7 @@ impl Crew {
         let facts = &stored.entity.facts;
         let parent = parent_of(stored);
         let asking = self.asking(self.system_actor());
+        asking.take_up(stored)?;
         let signals = match Signal::all(facts) {
             Ok(signals) => signals,
             Err(problem) => {
@@ -241,25 +242,39 @@ impl Crew {
         self.run_check(site, title, RunRequest::new(argv, site.dir.to_string_lossy().as_ref().into()))
     }
 
-    fn run_check(&self, site: &Site<'_>, title: &str, mut request: RunRequest) -> Result<Found, TaskError> {
+    fn run_check(&self, site: &Site<'_>, title: &str, request: RunRequest) -> Result<Found, TaskError> {
+        let ran = match self.run_to_end(site, title, request)? {
+            Ok(ran) => ran,
+            Err(problem) => return Ok(Found::no(problem)),
+        };
+        let why = ran.entity.reasons.first().map_or("", |reason| reason.message.as_str());
+        let detail = format!("{why} ({})", ran.entity.state.id);
+        Ok(Found { passed: ended(&ran.entity) == Some(SessionState::Completed), detail })
+    }
+
+    /// A run on behalf of a task, once it has ended; a problem in words if it could not begin.
+    pub(super) fn run_to_end(
+        &self,
+        site: &Site<'_>,
+        title: &str,
+        mut request: RunRequest,
+    ) -> Result<Result<Stored, String>, TaskError> {
         let run = new_id(Kind::Session, self.now());
         request.title = Some(title.to_owned());
         request.parent = Some(site.parent.to_string());
         request.labels = [("check".to_owned(), site.task.to_string())].into();
         request.timeout_s = Some(CHECK_MAX.as_secs_f64());
         if let Err(problem) = self.launch.start(run, &format!("verification of {}", site.task), &request) {
-            return Ok(Found::no(problem));
+            return Ok(Err(problem));
         }
         let since = Instant::now();
         loop {
             let head = self.ledger.head()?;
             if let Some(seen) = self.ledger.entity(run)?
-                && let Some(state) = ended(&seen.entity)
+                && ended(&seen.entity).is_some()
             {
                 self.launch.tidy();
-                let why = seen.entity.reasons.first().map_or("", |reason| reason.message.as_str());
-                let detail = format!("{why} ({run})");
-                return Ok(Found { passed: state == SessionState::Completed, detail });
+                return Ok(Ok(seen));
             }
             if self.is_leaving() || since.elapsed() > CHECK_MAX * 2 {
                 self.stop_run(run)?;

@@ -6,8 +6,9 @@
 
 use std::path::{Path, PathBuf};
 
+use callboard_engine::StandingClaim;
 use callboard_engine::tasks::{Rejection, Signal, TaskError, TaskFailure};
-use callboard_kernel::{Facts, fact};
+use callboard_kernel::{EntityId, Facts, fact};
 use callboard_ledger::{Stored, error_chain};
 use callboard_lifecycle::ReasonCode;
 use callboard_lifecycle::task::TransitionReason;
@@ -78,6 +79,10 @@ impl Crew {
         if facts.read(fact::DELIVER) == Some("branch") {
             let branch = facts.read(fact::BRANCH).unwrap_or_default();
             self.finish(&stored, &Facts::none(), &format!("verified and delivered as the branch {branch}"))?;
+            return Ok(None);
+        }
+        if facts.read(fact::DELIVER) == Some("pr") {
+            self.open_request(&stored)?;
             return Ok(None);
         }
         Ok(Some(((PathBuf::from(repo), base.to_owned()), Candidate { stored, base_commit, tip })))
@@ -301,7 +306,7 @@ impl Crew {
     }
 
     /// Closes a task and removes its worktree, whose content is merged or on its branch.
-    fn finish(&self, stored: &Stored, delivered: &Facts, told: &str) -> Result<(), TaskError> {
+    pub(super) fn finish(&self, stored: &Stored, delivered: &Facts, told: &str) -> Result<(), TaskError> {
         let id = stored.entity.state.id;
         let asking = self.asking(self.closer.clone().unwrap_or_else(|| self.system_actor()));
         let now = asking.task(id)?;
@@ -310,8 +315,14 @@ impl Crew {
             Err(TaskError::Refused(_)) => return Ok(()),
             Err(error) => return Err(error),
         }
+        self.deliver_goes_on(id);
         self.remove_worktree(stored);
         Ok(())
+    }
+
+    /// Whatever stood in the way of a task is over.
+    pub(super) fn deliver_goes_on(&self, id: EntityId) {
+        deliverable(id).confirm(&self.ledger, "nothing stands in the way any more", self.now());
     }
 
     /// Removes the worktree of a task, if everything in it is held by a ref.
@@ -327,14 +338,21 @@ impl Crew {
     }
 
     /// Says on a task that stays what keeps it from being merged, once.
-    fn note_problem(&self, stored: &Stored, problem: &str) -> Result<(), TaskError> {
+    pub(super) fn note_problem(&self, stored: &Stored, problem: &str) -> Result<(), TaskError> {
         let asking = self.asking(self.system_actor());
         let now = asking.task(stored.entity.state.id)?;
         if now.entity.facts.read(fact::PROBLEM) == Some(problem) {
             return Ok(());
         }
+        let message = format!("{} is done and cannot be delivered: {problem}", now.entity.state.id);
+        deliverable(now.entity.state.id).dispute(&self.ledger, &message, problem, self.now());
         asking.note_task_any(&now, Facts::none().and(fact::PROBLEM, problem))
     }
+}
+
+/// The claim that a task which is done can be delivered; it is disputed while something stands in the way that a person has to mend.
+fn deliverable(id: EntityId) -> StandingClaim {
+    StandingClaim::new(&format!("{id} can be delivered"), format!("{id} can be delivered"))
 }
 
 /// A candidate on top of a commit: rebased, and brought in by a merge commit that names the task.

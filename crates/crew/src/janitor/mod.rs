@@ -1,8 +1,11 @@
 //! After `done`: verifying, and merging.
 
 mod checks;
+mod looking_back;
 mod merging;
+mod requests;
 mod service;
 
 pub(crate) use checks::Site;
+pub use requests::RequestCommands;
 pub use service::JanitorService;

@@ -3,21 +3,22 @@
 //! Invariant: nothing is merged that was not verified, and nothing is closed that was not merged or delivered as asked. The merge is intended in
 //! the log before it is published in git, and after a crash what git holds decides. Deliberately absent: doing the work.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use callboard_engine::tasks::TaskError;
 use callboard_engine::{Duty, JANITOR_ON, Service, Stepped};
 use callboard_kernel::{Actor, EntityId, Facts, fact, task};
 use callboard_ledger::{Page, RecordScope, Sequence, Slice, Stored, error_chain};
-use callboard_lifecycle::task::TaskState;
 use callboard_lifecycle::{ActorClass, Kind};
 
 use crate::crew::Crew;
-use crate::gates::Gates;
 use crate::outcome::ended;
+use crate::pace::Pace;
 
 /// How often it looks though nothing was recorded.
 const EVERY: Duration = Duration::from_secs(1);
+/// How often it looks whether what was merged is still there.
+const LOOK_BACK: Duration = Duration::from_secs(600);
 /// How many of those that need somebody are looked through for approved results.
 const WAITING_MAX: usize = 10_000;
 /// How many tasks are merged in one go at the most.
@@ -27,7 +28,8 @@ const BATCH: usize = 8;
 pub struct JanitorService {
     crew: Crew,
     name: String,
-    gates: Gates,
+    pace: Pace,
+    looked_back: Option<Instant>,
 }
 
 /// A task that was verified and waits to be merged.
@@ -39,15 +41,25 @@ impl JanitorService {
     /// A janitor that works with the means of a crew.
     pub fn new(crew: Crew) -> Self {
         let name = format!("{JANITOR_ON}{}", crew.host.name());
-        Self { crew, name, gates: Gates::default() }
+        Self { crew, name, pace: Pace::default(), looked_back: None }
     }
 
     fn look(&mut self, goes_on: &dyn Fn() -> bool) -> Result<(), TaskError> {
-        let done = self.crew.done_here()?;
+        if self.looked_back.is_none_or(|at| at.elapsed() >= LOOK_BACK) {
+            self.crew.look_back(goes_on)?;
+            self.looked_back = Some(Instant::now());
+        }
+        let live = self.crew.live_tasks()?;
+        self.pace.keep(&live);
         let mut verified = Vec::new();
-        for stored in done.into_iter().take(BATCH) {
+        for stored in self.crew.done_here(&live)? {
             if !goes_on() {
                 return Ok(());
+            }
+            // What stays done though it was looked at has a problem that is not over in a moment; a new turn is new work.
+            let turn = stored.entity.facts.read(fact::TASK_TURN).unwrap_or_default();
+            if verified.len() >= BATCH || !self.pace.is_due(stored.entity.state.id, turn) {
+                continue;
             }
             match self.crew.verify(&stored) {
                 Ok(Some(one)) => verified.push(one),
@@ -59,11 +71,12 @@ impl JanitorService {
             self.crew.merge_all(verified)?;
         }
         for (stored, person) in self.crew.approved_here()? {
-            if goes_on() {
+            if goes_on() && self.pace.is_due(stored.entity.state.id, "approved") {
                 self.crew.merge_approved(&stored, &person)?;
             }
         }
-        self.crew.ask_gates(&mut self.gates, goes_on)
+        self.crew.follow_requests(&live, &mut self.pace, goes_on)?;
+        self.crew.ask_gates(&live, &mut self.pace, goes_on)
     }
 }
 
@@ -92,15 +105,12 @@ impl Service for JanitorService {
 
 impl Crew {
     /// The tasks that are done and were worked on here, the oldest first. One whose agent is still there is left for later.
-    fn done_here(&self) -> Result<Vec<Stored>, TaskError> {
-        let is_here = |stored: &Stored| {
-            task::state(&stored.entity) == Some(TaskState::Done)
-                && stored.entity.facts.read(fact::HOST).is_none_or(|host| host == self.host.name())
-        };
+    fn done_here(&self, live: &[Stored]) -> Result<Vec<Stored>, TaskError> {
         let mut done = Vec::new();
-        for stored in self.live_tasks()? {
-            if is_here(&stored) && !self.has_living_run(&stored)? {
-                done.push(stored);
+        for stored in live {
+            let is_done = task::is_moved_by(&stored.entity, task::JANITOR) && self.is_here(stored);
+            if is_done && !self.has_living_run(stored)? {
+                done.push(stored.clone());
             }
         }
         Ok(done)
@@ -109,10 +119,8 @@ impl Crew {
     /// The results of this host that a person approved elsewhere, and who that was. They wait among what needs somebody.
     fn approved_here(&self) -> Result<Vec<(Stored, Actor)>, TaskError> {
         let approved = |stored: Stored| {
-            let facts = &stored.entity.facts;
-            let is_here = facts.read(fact::HOST).is_none_or(|host| host == self.host.name());
-            let is_held = task::state(&stored.entity) == Some(TaskState::PendingApproval);
-            let person = facts.read(fact::APPROVED_BY).filter(|_| is_here && is_held)?.to_owned();
+            let is_queued = task::is_moved_by(&stored.entity, task::MERGE_QUEUE) && self.is_here(&stored);
+            let person = stored.entity.facts.read(fact::APPROVED_BY).filter(|_| is_queued)?.to_owned();
             Some((stored, Actor::new(ActorClass::Operator, person)))
         };
         let mut found: Vec<(Stored, Actor)> =
@@ -137,6 +145,11 @@ impl Crew {
             }
         }
         Ok(by_person)
+    }
+
+    /// Was a task worked on here, or nowhere yet?
+    pub(crate) fn is_here(&self, stored: &Stored) -> bool {
+        stored.entity.facts.read(fact::HOST).is_none_or(|host| host == self.host.name())
     }
 
     /// Every task that has not ended.

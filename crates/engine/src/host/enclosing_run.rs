@@ -4,7 +4,7 @@
 //! control group and the environment tell, which the supervisor's crate reads.
 
 use callboard_kernel::EntityId;
-use callboard_kernel::health::Vantage;
+use callboard_kernel::health::{Liveness, Vantage, liveness};
 use callboard_ledger::{Ledger, ReadError};
 use callboard_supervisor::process;
 
@@ -24,6 +24,24 @@ pub struct EnclosingRun {
     pub is_seen: bool,
     /// What shows it.
     pub shown_by: String,
+}
+
+/// Is the supervisor of a run above this process? Nothing if that cannot be seen from here, or the supervisor is gone.
+pub fn is_inside(
+    ledger: &Ledger,
+    table: &dyn ProcessTable,
+    run: EntityId,
+) -> Result<Option<bool>, ReadError> {
+    let stored = ledger.entity(run)?;
+    let Some(keeper) = stored.and_then(|stored| keeper(&stored.entity.facts)) else { return Ok(None) };
+    let here = table.here();
+    if liveness(Some(&keeper), here, table.look_anew(keeper.pid)) != Liveness::Alive {
+        return Ok(None);
+    }
+    let is_comparable = keeper.place.time_ns == here.time_ns;
+    let is_it =
+        |(pid, ticks): &(u32, u64)| *pid == keeper.pid && (!is_comparable || *ticks == keeper.started_ticks);
+    Ok(Some(process::lineage().iter().any(is_it)))
 }
 
 /// The run that this process is inside of or cannot be told not to be.

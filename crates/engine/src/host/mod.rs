@@ -7,6 +7,6 @@ pub(crate) mod owner;
 pub(crate) mod process_table;
 pub(crate) mod project;
 
-pub use enclosing_run::{EnclosingRun, run_around};
+pub use enclosing_run::{EnclosingRun, is_inside, run_around};
 pub use process_table::{Host, descriptor};
 pub use project::project_of;

@@ -5,21 +5,17 @@
 
 use std::time::Duration;
 
-use callboard_kernel::{
-    Actor, Command, Create, EntityId, EvidenceRef, Facts, Moment, Order, StateReason, Transition, fact,
-};
-use callboard_ledger::{Ledger, Request};
-use callboard_lifecycle::claim::ClaimStatus;
-use callboard_lifecycle::{ActorClass, Kind, reason};
+use callboard_kernel::Moment;
+use callboard_ledger::Ledger;
 
-use crate::ids;
+use super::standing_claim::StandingClaim;
 
 /// How long a service fails before somebody is needed.
 const LASTS: Duration = Duration::from_secs(60);
 
 /// The claim that a service works.
 pub(super) struct FailureClaim {
-    id: EntityId,
+    claim: StandingClaim,
     service: String,
     failing_since: Option<Moment>,
     /// The claim is known to be disputed, or not to be.
@@ -28,8 +24,9 @@ pub(super) struct FailureClaim {
 
 impl FailureClaim {
     pub(super) fn of(service: &str) -> Self {
-        let id = ids::id_of_key(Kind::Claim, &format!("service {service} works"));
-        Self { id, service: service.to_owned(), failing_since: None, is_disputed: None }
+        let claim =
+            StandingClaim::new(&format!("service {service} works"), format!("the service {service} works"));
+        Self { claim, service: service.to_owned(), failing_since: None, is_disputed: None }
     }
 
     /// Takes note of how a step went. What the store does not take is tried again after the next step.
@@ -37,54 +34,19 @@ impl FailureClaim {
         match error {
             None => {
                 self.failing_since = None;
-                if self.is_disputed != Some(false) && self.confirm(ledger, now) {
+                let said = format!("the last step of {} went well", self.service);
+                if self.is_disputed != Some(false) && self.claim.confirm(ledger, &said, now) {
                     self.is_disputed = Some(false);
                 }
             }
             Some(error) => {
                 let since = *self.failing_since.get_or_insert(now);
                 if self.is_disputed != Some(true) && now.since(since) >= LASTS {
-                    self.is_disputed = Some(self.dispute(ledger, error, now)).filter(|is_done| *is_done);
+                    let message = format!("the service {} fails: {error}", self.service);
+                    let is_done = self.claim.dispute(ledger, &message, error, now);
+                    self.is_disputed = is_done.then_some(true);
                 }
             }
-        }
-    }
-
-    fn dispute(&self, ledger: &Ledger, error: &str, now: Moment) -> bool {
-        let Ok(code) = reason("knowledge.disputed.conflicting_evidence") else { return false };
-        let message = format!("the service {} fails: {error}", self.service);
-        let why = StateReason::new(code, message).shown_by(EvidenceRef::tool_result(error));
-        let Ok(found) = ledger.entity(self.id) else { return false };
-        if found.is_none() {
-            let data = Facts::none().and(fact::TITLE, format!("the service {} works", self.service));
-            let create = Create { at: ClaimStatus::Observed.into(), reasons: Vec::new(), data };
-            if !self.send(ledger, Order::Create(create), now) {
-                return false;
-            }
-        }
-        self.send(ledger, Order::Transition(Transition::to(ClaimStatus::Disputed, why)), now)
-    }
-
-    fn confirm(&self, ledger: &Ledger, now: Moment) -> bool {
-        let Ok(code) = reason("knowledge.verified.evidence") else { return false };
-        match ledger.entity(self.id) {
-            Ok(Some(_)) => {}
-            Ok(None) => return true,
-            Err(_) => return false,
-        }
-        let said = format!("the last step of {} went well", self.service);
-        let why = StateReason::new(code, said.as_str()).shown_by(EvidenceRef::tool_result(&said));
-        self.send(ledger, Order::Transition(Transition::to(ClaimStatus::Verified, why)), now)
-    }
-
-    /// Records it; a refusal means that it is so already.
-    fn send(&self, ledger: &Ledger, order: Order, now: Moment) -> bool {
-        use callboard_ledger::AppendError::{Fault, Refused};
-        let actor = Actor::new(ActorClass::System, "services");
-        let command = Command::new(self.id, order);
-        match ledger.append(Request { command, actor, now, cause: None }) {
-            Ok(_) | Err(Refused(_)) => true,
-            Err(Fault(_)) => false,
         }
     }
 }
@@ -117,12 +79,12 @@ mod tests {
         assert_eq!(ledger.head().unwrap(), 0, "a short error is no record");
         claim.follow(&ledger, Some("it answered 500"), at(61));
         claim.follow(&ledger, Some("it answered 500"), at(62));
-        assert_eq!(listed(&ledger, claim.id), ["the service notifier fails: it answered 500"]);
+        assert_eq!(listed(&ledger, claim.claim.id()), ["the service notifier fails: it answered 500"]);
         let head = ledger.head().unwrap();
         // Another process takes over and finds that it works again.
         let mut next = FailureClaim::of("notifier");
         next.follow(&ledger, None, at(100));
-        assert_eq!(listed(&ledger, claim.id), [""; 0]);
+        assert_eq!(listed(&ledger, claim.claim.id()), [""; 0]);
         assert_eq!(ledger.head().unwrap(), head + 1);
         next.follow(&ledger, None, at(101));
         assert_eq!(ledger.head().unwrap(), head + 1);

@@ -11,6 +11,7 @@ mod notification;
 mod notifier;
 mod reaping;
 mod service;
+mod standing_claim;
 mod status;
 mod telling;
 mod tenure;
@@ -19,6 +20,7 @@ pub use host::{HostedServices, ServiceHost};
 pub use notifier::{Notifier, TellError, Told, notification_due};
 pub use reaping::ReaperService;
 pub use service::{Duty, Service, Stepped};
+pub use standing_claim::StandingClaim;
 pub(crate) use status::TASKS;
 pub use status::{
     JANITOR_ON, RECOVERY_ON, STORE_LEASE, ServiceStanding, ServiceStatus, TASKS_LEASE, TRACES, crew_lease,

@@ -25,7 +25,7 @@ impl Acting<'_> {
         let new = NewTask::read(request, ActorClass::Operator)?;
         let mut id = asking.fresh_id(Kind::Task);
         let performed = self.once(id, || {
-            id = asking.add(new)?;
+            id = asking.add(new.clone())?;
             Ok(())
         })?;
         Ok((id, performed))

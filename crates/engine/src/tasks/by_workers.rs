@@ -136,7 +136,7 @@ impl Acting<'_> {
     /// Lets the claim go on, and says until when.
     pub fn heartbeat(&self, id: EntityId, renewal: &LeaseRenewal) -> Result<HoldShape, ActError> {
         let length = match &self.caller {
-            // The worker of an agent renews the claim; the agent must not outlast it.
+            // Only where it claimed the task itself; else its worker renews the claim.
             Caller::Agent(_) => LEASE,
             Caller::Person(_) | Caller::Viewer => lease(renewal.lease_s)?,
         };
@@ -207,7 +207,7 @@ impl Acting<'_> {
             request.parts.iter().map(|part| NewTask::read(part, author)).collect::<Result<_, _>>()?;
         self.once(id, || {
             let (asking, hold) = self.hold(id, request.epoch)?;
-            asking.split(&hold, parts)?;
+            asking.split(&hold, parts.clone())?;
             Ok(())
         })
     }

@@ -15,6 +15,8 @@ use super::new_task::task_id;
 
 /// The longest sentence that is recorded of an act.
 const SAID_BYTES_MAX: usize = 16 * 1024;
+/// How often an act is composed before a refusal is believed.
+const COMPOSED_MAX: usize = 4;
 
 /// Who calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -173,12 +175,12 @@ impl<'a> Acting<'a> {
     pub(super) fn once(
         &self,
         task: EntityId,
-        act: impl FnOnce() -> Result<(), ActError>,
+        act: impl FnMut() -> Result<(), ActError>,
     ) -> Result<Performed, ActError> {
         if self.is_repeated(task)? {
             return Ok(Performed::Before);
         }
-        match act() {
+        match self.composed(act) {
             Ok(()) => Ok(Performed::Now),
             // Of two who send the same request at once one finds it done.
             Err(ActError::Task(TaskError::Refused(refusal)))
@@ -189,6 +191,19 @@ impl<'a> Acting<'a> {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Composes an act again if it was refused and something was recorded since it was composed: an agent reports while its worker leads
+    /// the turn along.
+    fn composed(&self, mut act: impl FnMut() -> Result<(), ActError>) -> Result<(), ActError> {
+        for _ in 1..COMPOSED_MAX {
+            let head = self.ledger.head()?;
+            match act() {
+                Err(ActError::Task(TaskError::Refused(_))) if self.ledger.head()? != head => {}
+                done => return done,
+            }
+        }
+        act()
     }
 
     /// Did the same request leave a record of this entity?

@@ -256,6 +256,12 @@ impl Asking<'_> {
         Ok(())
     }
 
+    /// The agent is gone and what it left is looked at: its turn is being verified, also if it was seen at work last.
+    pub fn take_up(&self, stored: &Stored) -> Result<(), TaskError> {
+        let Some(turn) = id_in(stored, fact::TASK_TURN) else { return Ok(()) };
+        self.send_all(self.lead_turn(turn, TurnGoal::Verifying, "the janitor", Facts::none())?.into_iter())
+    }
+
     /// Everything that was promised is there: the turn is done, and the task waits to be merged.
     pub fn verified(&self, stored: &Stored, verdicts: Vec<Facts>) -> Result<(), TaskError> {
         let id = stored.entity.state.id;
@@ -385,8 +391,14 @@ impl Asking<'_> {
         Ok(())
     }
 
-    /// A person does not take a result that waits for approval: it failed, or is to be done again.
+    /// A person does not take a result, whether it was verified or not: it failed, or is to be done again.
     pub fn turn_down(&self, id: EntityId, because: &str, again: bool) -> Result<(), TaskError> {
+        let stored = self.task(id)?;
+        if task::state(&stored.entity) == Some(TaskState::Done) {
+            let code = const { ReasonCode::of("task.failed.verification") };
+            let failure = TaskFailure { is_final: !again, ..TaskFailure::new(code, because) };
+            return self.reject(&stored, &Rejection { failure, verdicts: Vec::new() });
+        }
         let (to, trigger, code) = if again {
             (TaskState::Open, TaskTrigger::SentBack, const { ReasonCode::of("task.open.sent_back") })
         } else {
@@ -396,10 +408,15 @@ impl Asking<'_> {
             .and(fact::LAST_ERROR, because)
             .and(fact::IS_FINAL, !again)
             .and(fact::APPROVED_BY, None::<&str>);
-        let stored = self.task(id)?;
         let mut request = because_of(self.go(id, to, self.person(code, because), data), trigger);
         request.command.if_version = Some(stored.entity.state.version);
-        self.send_one(request)?;
+        let mut group = Group::new(request);
+        if let Some(turn) = id_in(&stored, fact::TASK_TURN) {
+            for step in self.lead_turn(turn, TurnGoal::Reaped, because, Facts::none())? {
+                group = group.and(step);
+            }
+        }
+        self.send(group)?;
         Ok(())
     }
 
@@ -414,12 +431,9 @@ impl Asking<'_> {
         self.send_all(steps.into_iter())
     }
 
-    /// The commands that end the turn of a task which is taken from its worker.
+    /// The commands that end the turn of a task which is taken from its worker, or from the janitor.
     fn drop_turn(&self, stored: &Stored, because: &str) -> Result<Vec<Request>, TaskError> {
         let mut steps = Vec::new();
-        if stored.entity.facts.known(fact::LEASE_HOLDER).is_none() {
-            return Ok(steps);
-        }
         if let Some(turn) = id_in(stored, fact::TASK_TURN) {
             let system = self.system("board");
             steps = system.lead_turn(turn, TurnGoal::Reaped, because, Facts::none())?;

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use callboard_kernel::{
-    Actor, EntityId, Facts, LeaseTerms, Moment, RefusalCode, StateReason, TurnGoal, fact, turn_state,
+    Actor, EntityId, Facts, LeaseTerms, Moment, RefusalCode, StateReason, TurnGoal, fact, task, turn_state,
     turn_way, worker_state, worker_way,
 };
 use callboard_ledger::{Claim, ClaimQuery, Group, Lease, LeaseError, Receipt, Request, Stored};
@@ -17,7 +17,7 @@ use callboard_lifecycle::worker::{AbortReason, WorkerState, WorkerTrigger};
 use callboard_lifecycle::{ActorClass, Kind, ReasonCode};
 use callboard_supervisor::Identity;
 
-use super::acting::refused;
+use super::acting::{lease, refused};
 use super::asking::{Asking, TaskError, carrying, reason, shown, unfit};
 use crate::mutant;
 use crate::run::whereabouts;
@@ -127,6 +127,7 @@ impl Asking<'_> {
             .and(fact::TASK_TURN, turn.to_string())
             .and(fact::RUN, None::<&str>)
             .and(fact::PROGRESS, None::<&str>)
+            .and(fact::PROBLEM, None::<&str>)
             .and(fact::NOT_BEFORE, None::<Moment>);
         let claimed = asking.go(task, TaskState::Claimed, why, data);
         let claimed = carrying(claimed, LeaseTerms::grant(worker.to_string(), length));
@@ -179,16 +180,29 @@ impl Asking<'_> {
         Ok(Some(Hold { task, worker, turn, epoch }))
     }
 
-    /// Says that the worker is there: its lease goes on. No record is made.
+    /// Says that the worker is there: its lease goes on. No record is made. The agent of a worker that is a process is told until when the
+    /// lease lasts and does not renew it: a lease that the agent renewed would outlast the worker, or end before its next beat.
     pub fn heartbeat(&self, hold: &Hold, length: Duration) -> Result<Moment, TaskError> {
+        if self.actor.class == ActorClass::Agent && self.is_process(hold.worker)? {
+            let seen = lease(self.ledger, hold.task)?.filter(|seen| seen.lease.epoch == hold.epoch);
+            let lost = || self.lease_lost(hold, "its lease is over");
+            return seen.map_or_else(|| Err(lost()?), |seen| Ok(seen.lease.until));
+        }
         match self.ledger.renew_lease(&hold.lease(), length) {
             Ok(lease) => Ok(lease.until),
             Err(LeaseError::Store(error)) => Err(error.into()),
-            Err(lost) => {
-                let help = "stop; claim it again if it is still to be done".to_owned();
-                Err(refused(&self.task(hold.task)?, RefusalCode::LeaseLost, &lost.to_string(), help))
-            }
+            Err(lost) => Err(self.lease_lost(hold, &lost.to_string())?),
         }
+    }
+
+    fn lease_lost(&self, hold: &Hold, problem: &str) -> Result<TaskError, TaskError> {
+        let help = "stop; claim it again if it is still to be done".to_owned();
+        Ok(refused(&self.task(hold.task)?, RefusalCode::LeaseLost, problem, help))
+    }
+
+    /// Is this worker a process, which renews its leases itself?
+    fn is_process(&self, worker: EntityId) -> Result<bool, TaskError> {
+        Ok(self.stored(worker, Kind::Worker)?.entity.facts.known(fact::PID).is_some())
     }
 
     /// What the worker says of how far it is.
@@ -198,12 +212,19 @@ impl Asking<'_> {
         Ok(())
     }
 
-    /// The worktree is ready and the process is launched: from here on the agent acts for the task in this run.
+    /// Has the work begun under this hold?
+    pub fn is_begun(&self, hold: &Hold) -> Result<bool, TaskError> {
+        let state = task::state(&self.task(hold.task)?.entity);
+        Ok(state == Some(TaskState::InProgress) && self.held(hold.task)?.as_ref() == Some(hold))
+    }
+
+    /// The worktree is ready and the process is launched: from here on the agent acts for the task in this run. It is said before the run
+    /// begins, because an agent may report at once.
     pub fn launched(&self, hold: &Hold, run: Option<EntityId>, place: Facts) -> Result<(), TaskError> {
         let why = match run {
             Some(run) => shown(
                 const { ReasonCode::of("task_turn.spawning.launched") },
-                "its run was started",
+                "its run is launched",
                 run.to_string(),
             ),
             None => {
@@ -323,17 +344,39 @@ impl Asking<'_> {
 
     /// A worker is gone.
     pub fn bury(&self, worker: EntityId, end: WorkerEnd<'_>) -> Result<(), TaskError> {
-        let stored = self.stored(worker, Kind::Worker)?;
+        self.bury_seen(&self.stored(worker, Kind::Worker)?, end)
+    }
+
+    /// A worker is gone, as whoever looked at it says.
+    pub(super) fn bury_seen(&self, stored: &Stored, end: WorkerEnd<'_>) -> Result<(), TaskError> {
+        if worker_state(&stored.entity) == Some(WorkerState::Dead) {
+            return Ok(());
+        }
+        self.send_one(self.burial(stored, end))?;
+        Ok(())
+    }
+
+    /// The command that ends a worker, unless it claimed or reported something since somebody looked.
+    pub(super) fn burial(&self, stored: &Stored, end: WorkerEnd<'_>) -> Request {
+        let worker = stored.entity.state.id;
         let (trigger, why, abort) = end.parts();
         let data = Facts::none()
             .and(fact::ABORT_REASON, abort.map(callboard_lifecycle::Words::name))
             .and(fact::TASK, None::<&str>);
-        if worker_state(&stored.entity) == Some(WorkerState::Dead) {
-            return Ok(());
-        }
         let asking = self.acting_as(Actor::new(ActorClass::Supervisor, worker.to_string()));
-        asking.send_one(asking.follow(worker, trigger, why, data))?;
-        Ok(())
+        let mut request = asking.follow(worker, trigger, why, data);
+        request.command.if_version = Some(stored.entity.state.version);
+        request
+    }
+
+    /// A worker whose task is over is ready for another one, also if somebody took the task from it. False if it is dead.
+    pub fn rest(&self, worker: EntityId) -> Result<bool, TaskError> {
+        let state = worker_state(&self.stored(worker, Kind::Worker)?.entity);
+        if state == Some(WorkerState::Working) {
+            let seen = "its task is over";
+            self.send_all(self.lead_worker(worker, WorkerState::Idle, seen)?.into_iter())?;
+        }
+        Ok(state != Some(WorkerState::Dead))
     }
 }
 
@@ -348,6 +391,8 @@ pub enum WorkerEnd<'a> {
     SpawnFailed(&'a str),
     /// Its process ended or is gone.
     Gone(AbortReason, &'a str),
+    /// It has no process that could be seen, and was not heard of any more.
+    Silent(&'a str),
 }
 
 impl WorkerEnd<'_> {
@@ -369,6 +414,11 @@ impl WorkerEnd<'_> {
                 let code = callboard_lifecycle::reason(abort.code())
                     .unwrap_or(const { ReasonCode::of("worker.dead.unknown") });
                 (WorkerTrigger::ProcessGone, shown(code, "its process is gone", seen), Some(abort))
+            }
+            Self::Silent(seen) => {
+                let code = const { ReasonCode::of("worker.dead.unknown") };
+                let why = shown(code, "it was not heard of any more", seen);
+                (WorkerTrigger::ProcessGone, why, Some(AbortReason::Unknown))
             }
         }
     }

@@ -20,6 +20,7 @@ mod signal;
 mod story;
 #[cfg(test)]
 mod tests;
+mod upkeep;
 
 pub use acting::{lease, refused};
 pub use asking::{Asking, NewId, TaskError, next_move};
@@ -34,3 +35,4 @@ pub use reporting::{Block, Done, TaskFailure};
 pub use service::{OVERDUE, TaskService};
 pub use signal::Signal;
 pub use story::{ClaimShown, MergeShown, RunShown, TaskStory, TurnShown, story};
+pub use upkeep::IDLE;

@@ -120,8 +120,14 @@ fn place(facts: &mut Facts, request: &TaskRequest) -> Result<(), TaskError> {
         facts.record(fact::BASE, word("base", base)?);
     }
     if let Some(deliver) = &request.deliver {
-        if !["merge", "branch"].contains(&deliver.as_str()) {
-            return Err(unfit(format!("{deliver:?} is no way to deliver"), "use merge or branch"));
+        if !["merge", "branch", "pr"].contains(&deliver.as_str()) {
+            return Err(unfit(format!("{deliver:?} is no way to deliver"), "use merge, branch or pr"));
+        }
+        if deliver == "pr" && request.approval {
+            return Err(unfit(
+                "a task that is delivered as a pull request needs no other approval",
+                "leave approval out: the pull request is reviewed where it is opened",
+            ));
         }
         facts.record(fact::DELIVER, deliver.as_str());
     }

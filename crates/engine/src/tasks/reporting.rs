@@ -8,6 +8,7 @@ pub(super) mod retry;
 use callboard_kernel::task::{self, Dependency, NextMove};
 use callboard_kernel::{
     EntityId, EvidenceRef, Facts, LeaseTerms, Moment, Order, RETRIES_MAX, StateReason, TurnGoal, Value, fact,
+    worker_state,
 };
 use callboard_ledger::{Group, Request, Stored};
 use callboard_lifecycle::task::{TaskState, TransitionReason};
@@ -17,7 +18,7 @@ use callboard_lifecycle::{Kind, ReasonCode, Words};
 
 use self::retry::{NextAttempt, next_attempt, pause};
 use super::asking::{Asking, TaskError, carrying, reason, shown, unfit};
-use super::holding::Hold;
+use super::holding::{Hold, WorkerEnd};
 use super::new_task::NewTask;
 use crate::mutant;
 
@@ -117,7 +118,16 @@ impl Asking<'_> {
         let failed = self.failed(hold.task, failure);
         let mut steps = self.lead_turn(hold.turn, TurnGoal::Reaped, &failure.evidence, failure.facts())?;
         steps.extend(self.retried(&stored, failure));
+        steps.extend(self.unborn_worker(hold.worker, failure)?);
         self.end_hold(hold, failed, steps, &failure.evidence)
+    }
+
+    /// The command that ends a worker whose first process could not be started: it was never heard of, so it is not ready for another task.
+    fn unborn_worker(&self, worker: EntityId, failure: &TaskFailure) -> Result<Option<Request>, TaskError> {
+        let stored = self.stored(worker, Kind::Worker)?;
+        let is_unborn = worker_state(&stored.entity) == Some(WorkerState::Starting)
+            && failure.code == const { ReasonCode::of("task.failed.spawn") };
+        Ok(is_unborn.then(|| self.burial(&stored, WorkerEnd::SpawnFailed(&failure.evidence))))
     }
 
     pub(super) fn failed(&self, task: EntityId, failure: &TaskFailure) -> Request {
@@ -218,10 +228,12 @@ impl Asking<'_> {
     /// Ends the hold with the command about the task, and leaves the worker idle.
     fn end_hold(&self, hold: &Hold, task: Request, steps: Vec<Request>, seen: &str) -> Result<(), TaskError> {
         let task = carrying(task, LeaseTerms::carrying(hold.epoch).and_end());
-        let mut group = steps.into_iter().fold(Group::new(task), Group::and);
-        for step in self.lead_worker(hold.worker, WorkerState::Idle, seen)? {
-            group = group.and(step);
-        }
+        let is_over = |step: &Request| step.command.entity == hold.worker;
+        let worker = match steps.iter().any(is_over) {
+            true => Vec::new(),
+            false => self.lead_worker(hold.worker, WorkerState::Idle, seen)?,
+        };
+        let group = steps.into_iter().chain(worker).fold(Group::new(task), Group::and);
         self.send(group)?;
         Ok(())
     }
@@ -229,17 +241,18 @@ impl Asking<'_> {
 
 /// Says in the command that fails a turn that the task was given back.
 pub(super) fn say_given_back(steps: &mut [Request], because: &str) {
+    say_failed(steps, &shown(const { ReasonCode::of("task_turn.failed.given_back") }, because, because));
+}
+
+/// Says in the command that fails a turn why it failed.
+pub(super) fn say_failed(steps: &mut [Request], why: &StateReason) {
     for step in steps {
         if let Order::Transition(order) = &mut step.command.order
             && order.trigger == Some(TaskTurnEvent::TaskFailed.into())
         {
-            order.reasons = vec![given_back_reason(because)];
+            order.reasons = vec![why.clone()];
         }
     }
-}
-
-fn given_back_reason(because: &str) -> StateReason {
-    shown(const { ReasonCode::of("task_turn.failed.given_back") }, because, because)
 }
 
 /// What the parts of a task take over from it unless they say otherwise.

@@ -1,4 +1,5 @@
-//! What happens to tasks by itself: a lease that ended, a dependency that is there or will never be, subtasks that are done or overdue.
+//! What happens to tasks by itself: a lease that ended, a dependency that is there or will never be, subtasks that are done or overdue,
+//! workers and turns that were left.
 //!
 //! Invariant: every act names the version it was decided on, so repeating a step changes nothing. A task that waits for something that will not
 //! come by itself is blocked, where people see it, and never waits for ever unseen. Deliberately absent: processes, git and
@@ -9,14 +10,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use callboard_kernel::task::{self, Dependency, DependencyEnd, Stands};
-use callboard_kernel::{Actor, EntityId, Facts, LeaseTerms, SubtasksSeen, TurnGoal, Value, fact};
-use callboard_ledger::{Group, Ledger, Page, RecordScope, Request, Sequence, Slice, Stored, error_chain};
+use callboard_kernel::{Actor, EntityId, Facts, LeaseTerms, Moment, SubtasksSeen, TurnGoal, Value, fact};
+use callboard_ledger::{Group, Ledger, Page, RecordScope, Request, Stored, error_chain};
 use callboard_lifecycle::task::{TaskState, TransitionReason};
 use callboard_lifecycle::{ActorClass, Kind, ReasonCode, Words};
 
 use super::asking::{Asking, TaskError, carrying, reason, settled, shown};
 use super::holding::{LEASE, id_in};
 use super::reporting::say_given_back;
+use super::upkeep::live;
 use crate::mutant;
 use crate::run::Clock;
 use crate::services::{Duty, Service, Stepped, TASKS};
@@ -25,6 +27,8 @@ use crate::services::{Duty, Service, Stepped, TASKS};
 pub const OVERDUE: Duration = Duration::from_secs(1800);
 /// How often leases and moments are looked at.
 const EVERY: Duration = Duration::from_millis(500);
+/// How often workers and turns are looked at that nobody looks after.
+const TENDED_EVERY: Duration = Duration::from_secs(10);
 const PAGE: usize = 500;
 
 /// The service that moves tasks on.
@@ -33,12 +37,14 @@ pub struct TaskService {
     overdue: Duration,
     /// The tasks that wait for something; nothing before they were looked for.
     waiting: Option<BTreeSet<EntityId>>,
+    /// When workers and turns were looked at last.
+    tended_at: Option<Moment>,
 }
 
 impl TaskService {
     /// A service that goes by this clock, and lets parents wait this long for their subtasks.
     pub fn new(clock: Arc<dyn Clock + Send + Sync>, overdue: Duration) -> Self {
-        Self { clock, overdue, waiting: None }
+        Self { clock, overdue, waiting: None, tended_at: None }
     }
 
     /// Makes one step of its own, for a process that needs no lease because nobody else is there.
@@ -48,13 +54,14 @@ impl TaskService {
 
     fn look(&mut self, ledger: &Ledger, position: u64, goes_on: &dyn Fn() -> bool) -> Result<u64, TaskError> {
         let asking = Asking::new(ledger, Actor::new(ActorClass::System, "tasks"), self.clock.now());
+        let mut leased = BTreeSet::new();
         for seen in ledger.leases()? {
-            if seen.left.is_zero()
-                && goes_on()
-                && let Ok(id) = seen.lease.name.parse::<EntityId>()
-                && id.kind() == Kind::Task
-            {
-                settled(asking.expire(id))?;
+            let Ok(id) = seen.lease.name.parse::<EntityId>() else { continue };
+            if id.kind() == Kind::Task {
+                leased.insert(id);
+                if seen.left.is_zero() && goes_on() {
+                    settled(asking.expire(id))?;
+                }
             }
         }
         let head = ledger.head()?;
@@ -63,7 +70,7 @@ impl TaskService {
             if !goes_on() || mutant::removed("look_at_dependencies") {
                 break;
             }
-            let waits = match asking.resolve(id, self.overdue) {
+            let waits = match asking.resolve(id, &leased, self.overdue) {
                 // What is wrong with one task keeps no other one waiting.
                 Err(TaskError::Refused(_) | TaskError::NotFound { .. } | TaskError::Unfit { .. }) => true,
                 other => other?,
@@ -72,13 +79,19 @@ impl TaskService {
                 waiting.remove(&id);
             }
         }
+        if self.tended_at.is_none_or(|at| asking.now.since(at) >= TENDED_EVERY) && goes_on() {
+            self.tended_at = Some(asking.now);
+            asking.recycle_workers()?;
+            asking.reap_turns()?;
+        }
         Ok(position)
     }
 
     /// Takes in which tasks may wait for something.
     fn follow(&mut self, ledger: &Ledger, position: u64, head: u64) -> Result<u64, TaskError> {
         let Some(waiting) = &mut self.waiting else {
-            self.waiting = Some(all_waiting(ledger)?);
+            let all = live(ledger, Kind::Task)?;
+            self.waiting = Some(all.iter().map(|stored| stored.entity.state.id).collect());
             return Ok(head);
         };
         let mut after = position;
@@ -117,24 +130,6 @@ impl Service for TaskService {
     }
 }
 
-fn all_waiting(ledger: &Ledger) -> Result<BTreeSet<EntityId>, TaskError> {
-    let (mut waiting, mut beyond) = (BTreeSet::new(), None);
-    loop {
-        let slice = Slice {
-            kind: Some(Kind::Task),
-            live: true,
-            order: Sequence::Oldest,
-            beyond,
-            limit: PAGE,
-            ..Slice::default()
-        };
-        let piece = ledger.slice(slice)?;
-        let Some(last) = piece.last() else { return Ok(waiting) };
-        beyond = Some(last.entity.state.id);
-        waiting.extend(piece.iter().map(|stored| stored.entity.state.id));
-    }
-}
-
 impl Asking<'_> {
     /// The lease of a task ended and was not renewed.
     fn expire(&self, id: EntityId) -> Result<(), TaskError> {
@@ -170,9 +165,18 @@ impl Asking<'_> {
     }
 
     /// Looks whether a task can go on; false if it waits for nothing that is looked for here.
-    fn resolve(&self, id: EntityId, overdue: Duration) -> Result<bool, TaskError> {
+    fn resolve(
+        &self,
+        id: EntityId,
+        leased: &BTreeSet<EntityId>,
+        overdue: Duration,
+    ) -> Result<bool, TaskError> {
         let stored = self.task(id)?;
         match task::state(&stored.entity) {
+            // An import brings the claims of another store along and none of its leases, so nobody here can renew them.
+            Some(TaskState::Claimed | TaskState::InProgress) if !leased.contains(&id) => {
+                self.expire(id).map(|()| false)
+            }
             Some(TaskState::Open | TaskState::Planned) => self.resolve_open(&stored),
             Some(TaskState::Blocked) => self.resolve_blocked(&stored),
             Some(TaskState::WaitingForSubtasks) => self.resolve_parent(&stored, overdue),

@@ -4,14 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use callboard_kernel::task::{self, Dependency, DependencyEnd, NextMove};
-use callboard_kernel::{Actor, EntityId, Facts, Moment, RefusalCode, fact};
-use callboard_ledger::{Ledger, Memory};
+use callboard_kernel::{Actor, EntityId, Facts, Moment, RefusalCode, fact, turn_state, worker_state};
+use callboard_ledger::{Ledger, Memory, Page, Range, RecordScope};
 use callboard_lifecycle::task::{TaskState, TransitionReason};
+use callboard_lifecycle::task_turn::TaskTurnState;
+use callboard_lifecycle::worker::WorkerState;
 use callboard_lifecycle::{ActorClass, Kind, ReasonCode};
 use callboard_wire::TaskRequest;
 use uuid::Uuid;
 
-use super::{Asking, Block, Hold, LEASE, NewTask, NewWorker, OVERDUE, TaskError, TaskFailure, TaskService};
+use super::{
+    Asking, Block, Done, Hold, IDLE, LEASE, NewTask, NewWorker, OVERDUE, TaskError, TaskFailure, TaskService,
+};
 use crate::Clock;
 
 const NOW: Moment = Moment::from_micros(1_800_000_000_000_000);
@@ -92,6 +96,97 @@ fn a_task_is_not_blocked_by_itself_or_by_one_that_does_not_exist() {
         assert!(asking.block(&hold, &by, "not there").is_err(), "{id}");
     }
     assert_eq!(state(&ledger, hold.task), TaskState::InProgress);
+}
+
+/// Everything of one store in another one, which knows none of its leases.
+fn imported(from: &Ledger) -> Ledger {
+    let (mut text, to) = (String::new(), Ledger::direct(&Memory::new("copy")));
+    let mut each = |line: &str| {
+        text.push_str(line);
+        text.push('\n');
+        Ok(())
+    };
+    from.export(Range::ALL, &mut each).unwrap();
+    to.import(&mut text.as_bytes()).unwrap();
+    to
+}
+
+fn serve(ledger: &Ledger, at: Moment) {
+    TaskService::new(Arc::new(At(at)), OVERDUE).step_alone(ledger, 0).unwrap();
+}
+
+#[test]
+fn a_claim_that_came_with_an_import_is_held_by_nobody() {
+    let ledger = ledger();
+    let (_, hold) = begun(&ledger);
+    let claimed = person(&ledger).add(request("claimed")).unwrap();
+    let worker = person(&ledger).join(&NewWorker::default()).unwrap();
+    person(&ledger).claim(worker, claimed, LEASE).unwrap();
+    serve(&ledger, NOW);
+    assert_eq!(state(&ledger, hold.task), TaskState::InProgress, "here it is held");
+    let copy = imported(&ledger);
+    serve(&copy, NOW);
+    assert_eq!(state(&copy, hold.task), TaskState::Orphaned);
+    assert_eq!(state(&copy, claimed), TaskState::Open);
+    assert!(person(&copy).heartbeat(&hold, LEASE).is_err());
+}
+
+#[test]
+fn a_worker_that_stands_for_somebody_is_recycled_unless_it_holds_a_task() {
+    let ledger = ledger();
+    let join = |nth: u64| {
+        let mut asking = person(&ledger);
+        asking.now = NOW.plus(Duration::from_millis(nth));
+        asking.join(&NewWorker { by: Some("ann".to_owned()), ..NewWorker::default() }).unwrap()
+    };
+    let long = IDLE * 4;
+    let [idle, fresh, lost, holding] = [1, 2, 3, 4].map(join);
+    let claim = |worker: EntityId| {
+        let asking = person(&ledger).acting_as(super::holding::worker_actor(worker));
+        let task = asking.acting_as(person(&ledger).actor).add(request("work")).unwrap();
+        let hold = asking.claim(worker, task, long).unwrap();
+        asking.begin(&hold, "a line").unwrap();
+        (asking, hold)
+    };
+    let (asking, hold) = claim(idle);
+    asking
+        .report_done(&hold, &Done { summary: "did it".into(), evidence: "a line".into(), ..Done::default() })
+        .unwrap();
+    let (_, taken) = claim(lost);
+    let (_, kept) = claim(holding);
+    // A person moves a task by hand, which tells neither its worker nor its turn.
+    let why = super::asking::reason(const { ReasonCode::of("task.open.reassigned") }, "by hand");
+    let asking = person(&ledger);
+    asking.send_one(asking.go(taken.task, TaskState::Open, why, Facts::none())).unwrap();
+    let states = |ids: &[EntityId]| -> Vec<Option<WorkerState>> {
+        ids.iter().map(|id| worker_state(&ledger.entity(*id).unwrap().unwrap().entity)).collect()
+    };
+    use WorkerState::{Dead, Idle, Starting, Working};
+    serve(&ledger, NOW.plus(IDLE / 2));
+    assert_eq!(states(&[idle, fresh, lost, holding]), [Idle, Starting, Working, Working].map(Some));
+    serve(&ledger, NOW.plus(IDLE + Duration::from_secs(1)));
+    assert_eq!(states(&[idle, fresh, lost, holding]), [Dead, Dead, Dead, Working].map(Some));
+    let turn = |id: EntityId| turn_state(&ledger.entity(id).unwrap().unwrap().entity);
+    assert_eq!(
+        [turn(hold.turn), turn(taken.turn), turn(kept.turn)],
+        [TaskTurnState::Verifying, TaskTurnState::Reaped, TaskTurnState::Running].map(Some)
+    );
+}
+
+#[test]
+fn a_worker_whose_first_process_cannot_be_started_is_dead_and_was_never_at_work() {
+    let ledger = ledger();
+    let task = person(&ledger).add(request("work")).unwrap();
+    let worker = person(&ledger).join(&NewWorker::default()).unwrap();
+    let asking = person(&ledger).acting_as(super::holding::worker_actor(worker));
+    let hold = asking.claim(worker, task, LEASE).unwrap();
+    let code = const { ReasonCode::of("task.failed.spawn") };
+    asking.report_failed(&hold, &TaskFailure::new(code, "no such file")).unwrap();
+    let page = Page { after: 0, limit: usize::MAX, scope: RecordScope::Entity(worker) };
+    let moves =
+        ledger.records(page).unwrap().into_iter().filter(|record| record.from_state != record.to_state);
+    assert_eq!(moves.map(|record| record.to_state).collect::<Vec<_>>(), ["starting", "dead"]);
+    assert!(!asking.rest(worker).unwrap());
 }
 
 struct At(Moment);

@@ -1,13 +1,13 @@
 //! The lease of an entity on the way through a batch: asked, granted and ended with the record of a command.
 //!
 //! Invariant: an epoch is one more than the highest that the log or the table of leases knows. What is granted or ended is part of the
-//! record, as three facts that only the store records; renewing changes the table alone. Deliberately absent: loading and
-//! writing rows, which each engine does in its own way.
+//! record, as three facts that only the store records; renewing changes the table alone. A move to where nobody holds a task ends its lease,
+//! whoever makes it. Deliberately absent: loading and writing rows, which each engine does in its own way.
 
 use std::collections::HashMap;
 
 use callboard_kernel::{
-    EntityId, Event, Facts, HeldLease, LeaseChange, LeaseTerms, Moment, Order, RefusalCode, Value, fact,
+    EntityId, Event, Facts, HeldLease, LeaseChange, LeaseTerms, Moment, Order, RefusalCode, Value, fact, task,
 };
 use callboard_lifecycle::ActorClass;
 
@@ -113,13 +113,19 @@ impl Leases {
                 "ask for the lease itself, and leave these facts out",
             ));
         }
-        let Some(terms) = &command.lease else { return Ok(None) };
         if let (Some(_), Some(earlier)) = (&command.key, earlier) {
-            // The record that is there says what was granted then.
-            return Ok(own_facts(&earlier.data).map(|facts| Leased { facts, row: None }));
+            // The record that is there says what was granted or ended then.
+            let own = own_facts(&earlier.data)
+                .filter(|own| command.lease.is_some() || own.read(fact::LEASE_EPOCH).is_none());
+            return Ok(own.map(|facts| Leased { facts, row: None }));
         }
         let id = command.entity;
         let held = self.held(id);
+        let is_let_go =
+            matches!(&command.order, Order::Transition(order) if task::is_let_go(&stored.entity, order));
+        let Some(terms) = &command.lease else {
+            return Ok(if is_let_go { self.ended(id, stored) } else { None });
+        };
         if let Some(epoch) = terms.epoch
             && held.as_ref().map(|held| held.epoch) != Some(epoch)
             && !mutant::removed("check_the_epoch")
@@ -132,7 +138,7 @@ impl Leases {
             return Err((RefusalCode::NotPermitted, problem, "grant or end the lease with another command"));
         }
         match &terms.change {
-            LeaseChange::Keep => Ok(None),
+            LeaseChange::Keep => Ok(if is_let_go { self.ended(id, stored) } else { None }),
             LeaseChange::Grant { holder, length } => {
                 let is_text = !holder.is_empty() && holder.len() <= 255 && !holder.contains('\0');
                 if !is_text || !(LEASE_MIN..=LEASE_MAX).contains(length) {
@@ -173,14 +179,16 @@ impl Leases {
             let help = "send the epoch that you were given, or wait until the lease has ended";
             return Err((RefusalCode::LeaseHeld, told(Some(&held)), help));
         }
-        if stored.entity.facts.known(fact::LEASE_HOLDER).is_none() {
-            return Ok(None);
-        }
-        let id = request.command.entity;
+        Ok(self.ended(request.command.entity, stored))
+    }
+
+    /// The end of the lease of an entity, if somebody holds it as far as the log knows.
+    fn ended(&self, id: EntityId, stored: &Stored) -> Option<Leased> {
+        stored.entity.facts.known(fact::LEASE_HOLDER)?;
         let length = self.row(id).map_or(LEASE_MIN, |row| row.length);
         let epoch = self.last_epoch(id, stored);
         let row = LeaseRow { holder: String::new(), epoch, until: self.now, length };
-        Ok(Some(Leased { facts: Facts::none().and(fact::LEASE_HOLDER, None::<&str>), row: Some(row) }))
+        Some(Leased { facts: Facts::none().and(fact::LEASE_HOLDER, None::<&str>), row: Some(row) })
     }
 
     /// An export carries what the log says and not the table, so both are asked.

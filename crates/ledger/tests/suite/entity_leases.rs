@@ -146,6 +146,32 @@ pub(crate) fn a_lease_ends_with_a_record(shelf: &Shelf) {
     assert!(report.ok, "{report:?}");
 }
 
+/// A person may move a task by hand, without a word about its lease.
+pub(crate) fn a_move_to_where_nobody_holds_a_task_ends_its_lease(shelf: &Shelf) {
+    let ledger = shelf.open("board");
+    ledger.append(open(task(1))).unwrap();
+    ledger.append(claim(task(1), "w1", LONG)).unwrap();
+    ledger.append(start(task(1), "w1")).unwrap();
+    assert!(held(&ledger, task(1)).is_some(), "a move that keeps the holder keeps the lease");
+    let taken = || by(ActorClass::Operator, "ann", task(1), go(TaskState::Open, "task.open.reassigned"));
+    assert!(!ledger.append(keyed(taken(), "taken")).unwrap().repeated);
+    assert_eq!((facts(&ledger, task(1)), held(&ledger, task(1))), ((None, Some(1)), None));
+    assert!(ledger.append(keyed(taken(), "taken")).unwrap().repeated, "the same move under the same key");
+    // Whoever held it writes no more, and the next one need not wait.
+    let late = with(note(task(1), "w1"), LeaseTerms::carrying(1));
+    assert_eq!(refused(ledger.append(late)).0, RefusalCode::LeaseLost);
+    ledger.append(claim(task(1), "w2", LONG)).unwrap();
+    // A holder that reports its end without a word about the lease has ended it too.
+    let order = go(TaskState::Blocked, "task.blocked.dependency");
+    let Order::Transition(mut order) = order else { panic!("it is a move") };
+    order.data = order.data.and(fact::BLOCKED_BY, vec!["the network"]);
+    let blocked = by(ActorClass::Worker, "w2", task(1), Order::Transition(order));
+    ledger.append(with(blocked, LeaseTerms::carrying(2))).unwrap();
+    assert_eq!((facts(&ledger, task(1)), held(&ledger, task(1))), ((None, Some(2)), None));
+    let report = ledger.verify().unwrap();
+    assert!(report.ok, "{report:?}");
+}
+
 pub(crate) fn a_lease_of_a_group_stands_or_falls_with_it(shelf: &Shelf) {
     let ledger = shelf.open("board");
     for number in 1..=2 {

@@ -104,6 +104,7 @@ on_every_engine! {
         a_claim_grants_a_lease_and_only_its_holder_goes_on,
         a_stale_epoch_is_refused_and_names_the_holder,
         a_lease_ends_with_a_record,
+        a_move_to_where_nobody_holds_a_task_ends_its_lease,
         a_lease_of_a_group_stands_or_falls_with_it,
         nobody_says_for_the_store_who_holds_a_lease,
         epochs_go_on_after_an_import;

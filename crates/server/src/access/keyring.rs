@@ -129,6 +129,13 @@ pub struct NewToken {
     line: Line,
 }
 
+impl NewToken {
+    /// The token, for somebody who is given it before it is kept.
+    pub fn text(&self) -> &str {
+        &self.token
+    }
+}
+
 /// A token that was issued, without the token.
 #[derive(Clone, Debug, Serialize)]
 pub struct IssuedToken {

@@ -20,11 +20,16 @@ pub(crate) struct Socket {
     listener: UnixListener,
 }
 
+/// Does a server listen in this directory?
+pub(crate) fn is_open(dir: &Path) -> bool {
+    Probe::connect(dir.join(FILE)).is_ok()
+}
+
 impl Socket {
     /// Listens in a directory, unless another server does.
     pub(crate) fn bind(dir: &Path) -> io::Result<Self> {
         let path = dir.join(FILE);
-        if Probe::connect(&path).is_ok() {
+        if is_open(dir) {
             return Err(io::ErrorKind::AddrInUse.into());
         }
         // What a killed server left. If it cannot be removed, binding says so.

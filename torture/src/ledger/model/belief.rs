@@ -195,7 +195,7 @@ impl Believed {
         context.earlier = request.command.key.as_ref().and_then(|key| self.keys.get(key));
         let changed = self
             .lease
-            .judge(request, context.earlier)
+            .judge(request, &self.decided.state, context.earlier)
             .map_err(|code| lease::refusal(&self.decided.state, code))?;
         let held = self.lease.held();
         context.lease = held.as_ref().map_or(LeaseState::Free, LeaseState::Held);

@@ -10,7 +10,7 @@ use callboard_kernel::{
     fact,
 };
 use callboard_ledger::Request;
-use callboard_lifecycle::{ActorClass, Guard};
+use callboard_lifecycle::{ActorClass, Guard, Kind};
 
 use crate::harness::dice::Dice;
 
@@ -62,19 +62,23 @@ impl BelievedLease {
     pub(crate) fn judge(
         &self,
         request: &Request,
+        state: &State,
         earlier: Option<&Event>,
     ) -> Result<Option<Changed>, RefusalCode> {
-        let Some(terms) = &request.command.lease else { return Ok(None) };
         if let Some(earlier) = earlier {
             let facts = of_lease(&earlier.data);
-            return Ok((!facts.is_empty()).then_some(Changed { facts, then: None }));
+            let is_grant = facts.get(fact::LEASE_EPOCH.name()).is_some();
+            let is_asked = request.command.lease.is_some() || !is_grant;
+            return Ok((is_asked && !facts.is_empty()).then_some(Changed { facts, then: None }));
         }
+        let is_let_go = self.holder.is_some() && lets_go(request, state);
+        let Some(terms) = &request.command.lease else { return Ok(is_let_go.then(|| self.ended())) };
         let in_force = self.holder.as_ref().map(|_| self.epoch);
         if terms.epoch.is_some() && terms.epoch != in_force {
             return Err(RefusalCode::LeaseLost);
         }
         match &terms.change {
-            LeaseChange::Keep => Ok(None),
+            LeaseChange::Keep => Ok(is_let_go.then(|| self.ended())),
             LeaseChange::Grant { holder, length } => {
                 if holder.is_empty() || holder.contains('\0') || length.is_zero() {
                     return Err(RefusalCode::TooLarge);
@@ -95,10 +99,14 @@ impl BelievedLease {
                 if terms.epoch.is_none() && !takes_away {
                     return Err(RefusalCode::LeaseHeld);
                 }
-                let facts = Facts::none().and(fact::LEASE_HOLDER, None::<&str>);
-                Ok(Some(Changed { facts, then: Some(Self { holder: None, epoch: self.epoch }) }))
+                Ok(Some(self.ended()))
             }
         }
+    }
+
+    fn ended(&self) -> Changed {
+        let facts = Facts::none().and(fact::LEASE_HOLDER, None::<&str>);
+        Changed { facts, then: Some(Self { holder: None, epoch: self.epoch }) }
     }
 
     /// Takes over what was recorded.
@@ -119,6 +127,21 @@ impl Changed {
             Order::Entry(_) => {}
         }
     }
+}
+
+/// A task has a holder while it is claimed or in progress; whatever leads elsewhere ends the lease.
+fn lets_go(request: &Request, state: &State) -> bool {
+    let Order::Transition(order) = &request.command.order else { return false };
+    let machine = state.id.kind().machine();
+    let by_trigger = || {
+        let (from, trigger) = (state.lifecycle?, order.trigger?);
+        let rows = || machine.rows.iter().filter(|row| row.from == from.position());
+        rows().find(|row| row.fires_on(trigger.position())).map(|row| row.to)
+    };
+    let kind = state.id.kind();
+    let by_name = order.to.filter(|to| to.kind() == kind).map(callboard_lifecycle::Lifecycle::position);
+    let to = if order.to.is_some() { by_name } else { by_trigger() };
+    kind == Kind::Task && to.is_some_and(|to| !["claimed", "in_progress"].contains(&machine.state_name(to)))
 }
 
 fn of_lease(data: &Facts) -> Facts {

@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use callboard_crew::Profile;
+use callboard_crew::{McpClient, Profile, RequestCommands};
 use callboard_engine::read_plain;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use crate::error::Error;
 use crate::input::moment::span;
@@ -22,6 +22,14 @@ const BYTES_MAX: u64 = 1024 * 1024;
 struct File {
     #[serde(default)]
     profiles: BTreeMap<String, Written>,
+    pull_requests: Option<WrittenRequests>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenRequests {
+    open: Vec<String>,
+    report: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -36,12 +44,19 @@ struct Written {
     idle_timeout: Option<String>,
     memory_bytes: Option<u64>,
     sandbox: Option<String>,
+    #[serde(default, deserialize_with = "client")]
+    mcp: McpClient,
+}
+
+/// An agent program by its name; the error of the file says where it stands.
+fn client<'de, D: Deserializer<'de>>(from: D) -> Result<McpClient, D::Error> {
+    String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
 }
 
 /// The profile of this name.
 pub(crate) fn load(name: &str) -> Result<Profile, Error> {
     let mut looked_in = Vec::new();
-    for path in [Some(PathBuf::from(FILE)), config::file()].into_iter().flatten() {
+    for path in files() {
         if let Some(profile) = in_file(&path, name)? {
             return Ok(profile);
         }
@@ -53,23 +68,46 @@ pub(crate) fn load(name: &str) -> Result<Profile, Error> {
     })
 }
 
-fn in_file(path: &Path, name: &str) -> Result<Option<Profile>, Error> {
-    let unfit = |because: String| Error::CommandLine {
+/// The commands that open pull requests and tell how they stand.
+pub(crate) fn requests() -> Result<Option<RequestCommands>, Error> {
+    for path in files() {
+        let Some(WrittenRequests { open, report }) = read(&path)?.and_then(|file| file.pull_requests) else {
+            continue;
+        };
+        if open.is_empty() || report.is_empty() {
+            return Err(unfit(
+                &path,
+                "pull_requests: open and report are commands, and one of them is empty",
+            ));
+        }
+        return Ok(Some(RequestCommands { open, report }));
+    }
+    Ok(None)
+}
+
+fn files() -> impl Iterator<Item = PathBuf> {
+    [Some(PathBuf::from(FILE)), config::file()].into_iter().flatten()
+}
+
+fn unfit(path: &Path, because: impl std::fmt::Display) -> Error {
+    Error::CommandLine {
         because: format!("{}: {because}", path.display()),
         instead: "mend the file; docs/tasks.md has an example".to_owned(),
-    };
+    }
+}
+
+fn read(path: &Path) -> Result<Option<File>, Error> {
     let bytes = match read_plain(path, BYTES_MAX) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(unfit(error.to_string())),
+        Err(error) => return Err(unfit(path, error)),
     };
-    let text = String::from_utf8(bytes).map_err(|error| unfit(error.to_string()))?;
-    let file: File = toml::from_str(&text).map_err(|error| unfit(error.to_string()))?;
-    let Some(written) =
-        file.profiles.into_iter().find(|(known, _)| known == name).map(|(_, written)| written)
-    else {
-        return Ok(None);
-    };
+    let text = String::from_utf8(bytes).map_err(|error| unfit(path, error))?;
+    Ok(Some(toml::from_str(&text).map_err(|error| unfit(path, error))?))
+}
+
+fn in_file(path: &Path, name: &str) -> Result<Option<Profile>, Error> {
+    let Some(written) = read(path)?.and_then(|mut file| file.profiles.remove(name)) else { return Ok(None) };
     let idle = written.idle_timeout.as_deref().map(span).transpose();
     Ok(Some(Profile {
         name: Some(name.to_owned()),
@@ -77,8 +115,9 @@ fn in_file(path: &Path, name: &str) -> Result<Option<Profile>, Error> {
         resume: written.resume,
         env: written.env,
         role: written.role,
-        idle_timeout: idle.map_err(|misread| unfit(format!("idle_timeout: {}", misread.because)))?,
+        idle_timeout: idle.map_err(|misread| unfit(path, format!("idle_timeout: {}", misread.because)))?,
         memory_bytes: written.memory_bytes,
         sandbox: written.sandbox,
+        mcp: written.mcp,
     }))
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use callboard_crew::git::GitRepository;
-use callboard_crew::{Crew, CrewSignal, JanitorService, Profile, RecoveryService, Until};
+use callboard_crew::{Crew, CrewSignal, JanitorService, McpClient, Profile, RecoveryService, Until};
 use callboard_engine::tasks::{LEASE, OVERDUE, TaskService};
 use callboard_engine::{
     Host, ReaperService, Service, ServiceHost, TASKS_LEASE, crew_lease, host_lease, service_holder,
@@ -23,15 +23,15 @@ use crate::commands::crew::profiles;
 use crate::commands::host::serve::REAP;
 use crate::error::{Error, Exit, tell};
 use crate::input::moment::span;
-use crate::input::word::{Reading, pair};
+use crate::input::word::{Misread, Reading, pair};
 use crate::launch::crew_runs::CrewRuns;
 use crate::show::screen::Screen;
 use crate::store::Store;
 
 /// Claim tasks and do them with an agent program, each in a git worktree of its own.
 ///
-/// The command may hold {prompt}, {title}, {worktree}, {task} and {session}; each is one argument as it is, and no shell reads it. It runs in
-/// the worktree with CALLBOARD_TASK set. What it leaves is verified by the checks of the task, and merged. Ctrl-C finishes what is
+/// The command may hold {prompt}, {title}, {worktree}, {task}, {session} and {mcp_config}; each is one argument as it is, and no shell reads
+/// it. It runs in the worktree with CALLBOARD_TASK set. Claude Code, Codex, Gemini CLI and opencode get the tools of the board for their task. What it leaves is verified by the checks of the task, and merged. Ctrl-C finishes what is
 /// under way; a second Ctrl-C gives it back.
 #[derive(Args, Debug)]
 pub(crate) struct WorkArgs {
@@ -44,6 +44,10 @@ pub(crate) struct WorkArgs {
     /// The agent profile of callboard.toml or of the user's settings to work with.
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
+    /// Which agent program is told of the task board as MCP tools: auto, claude, codex, gemini, opencode or none; what the profile says
+    /// unless given.
+    #[arg(long, value_name = "PROGRAM", value_parser = Reading(client))]
+    mcp: Option<McpClient>,
     /// Take only tasks for this role, and tasks without one.
     #[arg(long, value_name = "ROLE")]
     role: Option<String>,
@@ -71,7 +75,7 @@ const _: () = assert!(LEASE.as_secs() == 30, "the default of --lease is the engi
 impl WorkArgs {
     /// Works until it is told to stop, or until nothing is left to claim.
     pub(crate) fn run(&self, _: &Screen, store: &Store) -> Result<Exit, Error> {
-        let profile = self.profile()?;
+        let (profile, requests) = (self.profile()?, profiles::requests()?);
         let repo = self.repo.as_deref().map(repository).transpose()?;
         let ledger = store.open()?;
         let signal = CrewSignal::default();
@@ -82,6 +86,7 @@ impl WorkArgs {
             repos: repo.iter().map(|repo| repo.to_string_lossy().into_owned()).collect(),
         };
         crew.repo = repo;
+        crew.requests = requests;
         crew.lease = self.lease.max(Duration::from_secs(1));
         crew.retry_pause = self.retry_pause;
         crew.concurrency = usize::from(self.concurrency);
@@ -105,6 +110,13 @@ impl WorkArgs {
         if !self.command.is_empty() {
             profile.command.clone_from(&self.command);
         }
+        profile.mcp = self.mcp.unwrap_or(profile.mcp);
+        if profile.mcp == McpClient::Nobody && profile.takes_mcp_config() {
+            return Err(Error::CommandLine {
+                because: "the command holds {mcp_config}, and mcp is none".to_owned(),
+                instead: "leave one of the two out".to_owned(),
+            });
+        }
         if profile.command.is_empty() {
             return Err(Error::CommandLine {
                 because: "no agent command is given".to_owned(),
@@ -113,6 +125,14 @@ impl WorkArgs {
         }
         Ok(profile)
     }
+}
+
+fn client(text: &str) -> Result<McpClient, Misread> {
+    let misread = |unknown: callboard_crew::UnknownMcpClient| Misread {
+        because: unknown.to_string(),
+        instead: "auto, which recognises the program by its command line".to_owned(),
+    };
+    text.parse().map_err(misread)
 }
 
 /// A crew of this program on this host, with one worker and the usual bounds.
@@ -131,6 +151,7 @@ pub(crate) fn crew_of(store: &Store, ledger: Ledger, profile: Profile) -> Result
         concurrency: 1,
         until: Until::Told,
         signal: CrewSignal::default(),
+        requests: None,
         closer: None,
         say: Arc::new(|text| tell(&format!("{text}\n"))),
     })

@@ -14,7 +14,7 @@ use clap::Args;
 
 use crate::clock::Real;
 use crate::commands::host::serve::{REAP, STREAMS, open};
-use crate::demo::{Scene, Stage, clear, play};
+use crate::demo::{Board, Scene, Stage, clear, play};
 use crate::error::{Error, Exit, tell};
 use crate::launch::background::Background;
 use crate::show::screen::Screen;
@@ -26,7 +26,7 @@ use crate::store::sending;
 /// Show everything with scripted agents, on a store that goes away.
 ///
 /// Starts a small fleet that shows every outcome, a stall, a missing artifact, a killed supervisor and a question that
-/// waits, and serves the dashboard over it until Ctrl-C. --once plays the story through, checks every state and the log,
+/// waits, and a board of twenty tasks whose first crew is killed, and serves the dashboard over it until Ctrl-C. --once plays the story through, checks every state and the log,
 /// and ends with 0 if all is as it must be.
 #[derive(Args, Debug)]
 pub(crate) struct DemoArgs {
@@ -76,6 +76,7 @@ fn stay(
 ) -> Result<Exit, Error> {
     let link = server.login().map_err(Error::Serve)?;
     let stopper = server.stopper();
+    let mut board = None;
     let (played, ()) = std::thread::scope(|scope| {
         let serving = scope.spawn(move || server.run());
         let played = play(stage, ledger, runner);
@@ -86,11 +87,17 @@ fn stay(
                 );
                 drop(screen.print(&(said + &paint(FAINT, "Ctrl-C ends it and removes everything.") + "\n")));
                 open(&link, stage.store().parent().unwrap_or(Path::new(".")));
+                let begun = Board::begin(stage, ledger).and_then(|mut board| {
+                    board.replace_crew(ledger)?;
+                    Ok(board)
+                });
+                board = begun.map_err(|error| tell(&format!("the board is left out: {error}\n"))).ok();
             }
             Err(_) => stopper.stop(),
         }
         (played, serving.join().unwrap_or_default())
     });
+    drop(board);
     let (failed, fleet) = match played {
         Ok(fleet) => (None, Some(fleet)),
         Err(error) => (Some(error), None),
@@ -114,8 +121,11 @@ fn once(
         let serving = scope.spawn(move || server.run());
         let played = play(stage, ledger, runner);
         let told = played.and_then(|fleet| {
-            let settled = fleet.settle(ledger).and_then(|mut scenes| {
+            let settled = Board::begin(stage, ledger).and_then(|mut board| {
+                let mut scenes = fleet.settle(ledger)?;
+                board.replace_crew(ledger)?;
                 scenes.extend(fleet.reap(ledger)?);
+                scenes.extend(board.settle(ledger)?);
                 Ok(scenes)
             });
             clear(ledger, Some(fleet))?;

@@ -106,6 +106,8 @@ enum Delivered {
     Merge,
     /// Left on a branch of its own.
     Branch,
+    /// Opened as a pull request by the command of your settings, and followed until it is merged.
+    Pr,
 }
 
 #[derive(Args, Debug)]
@@ -157,6 +159,7 @@ impl AddArgs {
         let deliver = place.deliver.map(|how| match how {
             Delivered::Merge => "merge".to_owned(),
             Delivered::Branch => "branch".to_owned(),
+            Delivered::Pr => "pr".to_owned(),
         });
         Ok(TaskRequest {
             title: self.title.clone(),

@@ -53,3 +53,32 @@ fn an_agent_acts_for_its_own_task_and_decides_nothing() {
     assert_eq!(done["state"]["lifecycle"], "done");
     assert!(done["facts"]["run"].as_str().is_some_and(|run| run.starts_with("ses_")), "{done}");
 }
+
+/// Holds a task until it is told to go.
+const HOLDS: &str = r#""$CB" task claim "$MINE" >> "$OUT/said" 2>&1; printf %s "$CALLBOARD_RUN" > "$OUT/run"
+n=0; while [ ! -e "$OUT/go" ] && [ $n -lt 600 ]; do sleep 0.1; n=$((n + 1)); done"#;
+
+/// Says that it is the other one.
+const POSES: &str = r#"n=0; while [ ! -s "$OUT/run" ] && [ $n -lt 600 ]; do sleep 0.1; n=$((n + 1)); done
+CALLBOARD_RUN=$(cat "$OUT/run") "$CB" task done "$MINE" --summary "not mine"; echo $?
+CALLBOARD_RUN=$(cat "$OUT/run") "$CB" task progress "$MINE" "not mine"; echo $?
+touch "$OUT/go""#;
+
+#[test]
+fn a_marker_of_another_run_lends_nothing() {
+    let shelf = Shelf::empty();
+    let mine = add(&shelf, &["mine"]);
+    let run = |script: &str| {
+        let mut command = shelf.command(&["run", "--quiet", "--", "sh", "-c", script]);
+        command.env("CB", CALLBOARD).env("OUT", shelf.file("")).env("MINE", &mine);
+        finish(&mut command)
+    };
+    let posed = std::thread::scope(|scope| {
+        let holder = scope.spawn(|| run(HOLDS));
+        let posed = run(POSES);
+        assert!(holder.join().is_ok());
+        posed
+    });
+    assert_eq!(posed.stdout, "3\n3\n", "{}", posed.stderr);
+    assert_eq!(state(&shelf, &mine), "claimed");
+}

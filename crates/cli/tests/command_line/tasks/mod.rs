@@ -3,7 +3,7 @@
 mod acts;
 mod adding;
 mod boards;
-mod edges;
+mod deciding;
 mod holding;
 mod inside;
 mod plans;

@@ -7,7 +7,7 @@ use super::dialect::{Answer, CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS, unnamed
 pub(super) fn events(answer: &Answer) -> Vec<String> {
     let said = match &answer.call {
         Some((name, arguments)) => json!({"tool_calls": [{
-            "index": 0, "id": "call_1", "type": "function",
+            "index": 0, "id": format!("call_{}", answer.nth), "type": "function",
             "function": {"name": name, "arguments": arguments.to_string()},
         }]}),
         None => json!({"content": answer.text}),

@@ -28,6 +28,8 @@ pub(crate) struct Answer {
     pub(crate) text: String,
     /// The name and the arguments of a tool to call instead of saying something.
     pub(crate) call: Option<(String, Value)>,
+    /// Which call of the conversation that is, so that each has an id of its own.
+    pub(crate) nth: usize,
     /// Whether the output limit ended it.
     pub(crate) is_truncated: bool,
     /// The model that was asked for.
@@ -57,22 +59,21 @@ impl Dialect {
         }
     }
 
-    /// Whether a tool has already answered in this conversation.
-    pub(crate) fn has_tool_result(self, body: &Value) -> bool {
-        let of = |list: &Value, found: fn(&Value) -> bool| {
-            list.as_array().is_some_and(|list| list.iter().any(found))
-        };
+    /// What tools have answered in this conversation.
+    pub(crate) fn tool_results(self, body: &Value) -> Vec<&Value> {
         match self {
-            Self::Responses => of(&body["input"], |item| item["type"] == "function_call_output"),
-            Self::Chat => of(&body["messages"], |message| message["role"] == "tool"),
-            Self::Messages => of(&body["messages"], |message| {
-                let blocks = message["content"].as_array().map_or(&[][..], Vec::as_slice);
-                blocks.iter().any(|block| block["type"] == "tool_result")
-            }),
-            Self::Gemini => of(&body["contents"], |content| {
-                let parts = content["parts"].as_array().map_or(&[][..], Vec::as_slice);
-                parts.iter().any(|part| !part["functionResponse"].is_null())
-            }),
+            Self::Responses => {
+                items(&body["input"]).filter(|item| item["type"] == "function_call_output").collect()
+            }
+            Self::Chat => items(&body["messages"]).filter(|message| message["role"] == "tool").collect(),
+            Self::Messages => {
+                let blocks = items(&body["messages"]).flat_map(|message| items(&message["content"]));
+                blocks.filter(|block| block["type"] == "tool_result").collect()
+            }
+            Self::Gemini => {
+                let parts = items(&body["contents"]).flat_map(|content| items(&content["parts"]));
+                parts.filter(|part| !part["functionResponse"].is_null()).collect()
+            }
         }
     }
 
@@ -92,14 +93,45 @@ impl Dialect {
     }
 }
 
+fn items(list: &Value) -> impl Iterator<Item = &Value> {
+    list.as_array().map_or(&[][..], Vec::as_slice).iter()
+}
+
+/// The names of the tools that a request offers.
+fn offered(request: &Request) -> impl Iterator<Item = &str> {
+    let names =
+        items(&request.body["tools"]).flat_map(|tool| match tool["functionDeclarations"].as_array() {
+            Some(declared) => declared.iter().map(|tool| tool["name"].as_str()).collect(),
+            None => vec![tool["name"].as_str().or_else(|| tool["function"]["name"].as_str())],
+        });
+    names.flatten()
+}
+
+/// Stands between a namespace and the name of a tool in it.
+pub(super) const IN: &str = "::";
+
+/// The tool of the task board by the name that the program gives it: among its tools, in a namespace of them, or in a list of names that it
+/// loads when they are called.
+pub(crate) fn board_call(request: &Request, tool: &str, arguments: &Value) -> Option<(String, Value)> {
+    let plain = offered(request).find(|name| name.contains("callboard") && name.ends_with(tool));
+    let namespace = || {
+        let spaces = items(&request.body["tools"]).filter(|space| space["type"] == "namespace");
+        let mut of_board =
+            spaces.filter(|space| space["name"].as_str().is_some_and(|it| it.contains("callboard")));
+        let space = of_board.find(|space| items(&space["tools"]).any(|it| it["name"] == tool))?;
+        Some(format!("{}{IN}{tool}", space["name"].as_str()?))
+    };
+    let deferred = || {
+        let name = format!("mcp__callboard__{tool}");
+        request.body["messages"].to_string().contains(&name).then_some(name)
+    };
+    let found = plain.map(str::to_owned).or_else(namespace).or_else(deferred);
+    found.map(|name| (name, arguments.clone()))
+}
+
 /// The tool of the request that runs shell commands, with the arguments that run this one.
 pub(crate) fn shell_call(request: &Request, command: &str) -> Option<(String, Value)> {
-    let tools = request.body["tools"].as_array()?;
-    let names = tools.iter().flat_map(|tool| match tool["functionDeclarations"].as_array() {
-        Some(declared) => declared.iter().map(|tool| tool["name"].as_str()).collect(),
-        None => vec![tool["name"].as_str().or_else(|| tool["function"]["name"].as_str())],
-    });
-    names.flatten().find_map(|name| {
+    offered(request).find_map(|name| {
         let arguments = match name {
             "exec_command" => json!({"cmd": command, "yield_time_ms": 30_000}),
             "Bash" | "bash" => {

@@ -7,7 +7,7 @@ use super::dialect::{Answer, CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS, named};
 pub(super) fn events(answer: &Answer) -> Vec<String> {
     let (block, delta, stop) = match &answer.call {
         Some((name, arguments)) => (
-            json!({"type": "tool_use", "id": "toolu_1", "name": name, "input": {}}),
+            json!({"type": "tool_use", "id": format!("toolu_{}", answer.nth), "name": name, "input": {}}),
             json!({"type": "input_json_delta", "partial_json": arguments.to_string()}),
             "tool_use",
         ),

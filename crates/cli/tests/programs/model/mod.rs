@@ -10,4 +10,4 @@ mod responses;
 mod server;
 
 pub(crate) use dialect::{CACHED_TOKENS, INPUT_TOKENS, MODEL, OUTPUT_TOKENS};
-pub(crate) use server::{Act, ModelServer};
+pub(crate) use server::{Act, ModelServer, Step};

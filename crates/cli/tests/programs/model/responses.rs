@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::dialect::{Answer, CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS, named};
+use super::dialect::{Answer, CACHED_TOKENS, IN, INPUT_TOKENS, OUTPUT_TOKENS, named};
 
 pub(super) fn events(answer: &Answer) -> Vec<String> {
     let last = if answer.is_truncated { "incomplete" } else { "completed" };
@@ -40,10 +40,18 @@ pub(super) fn events(answer: &Answer) -> Vec<String> {
 
 fn item(answer: &Answer, status: &str) -> Value {
     match &answer.call {
-        Some((name, arguments)) => json!({
-            "type": "function_call", "id": "fc_1", "call_id": "call_1", "status": status,
-            "name": name, "arguments": arguments.to_string(),
-        }),
+        Some((name, arguments)) => {
+            let (space, name) =
+                name.split_once(IN).map_or((None, name.as_str()), |(space, name)| (Some(space), name));
+            let mut call = json!({
+                "type": "function_call", "id": format!("fc_{}", answer.nth), "call_id": format!("call_{}", answer.nth),
+                "status": status, "name": name, "arguments": arguments.to_string(),
+            });
+            if let Some(space) = space {
+                call["namespace"] = json!(space);
+            }
+            call
+        }
         None => {
             let text = json!({"type": "output_text", "text": answer.text, "annotations": []});
             let content = if status == "in_progress" { vec![] } else { vec![text] };

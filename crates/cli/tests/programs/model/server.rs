@@ -8,7 +8,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::dialect::{Answer, Dialect, shell_call};
+use super::dialect::{Answer, Dialect, board_call, shell_call};
 use super::http::{self, Request};
 
 /// What the model does to every request.
@@ -18,6 +18,8 @@ pub(crate) enum Act {
     Answers,
     /// It lets the program run a shell command, and then says that it is done.
     Calls(&'static str),
+    /// It lets the program call these tools one after the other, and then says that it is done.
+    Follows(&'static [Step]),
     /// It says these words.
     Says(&'static str),
     /// It refuses with this status.
@@ -34,6 +36,15 @@ pub(crate) enum Act {
     IsTruncated,
     /// One event of the stream is not JSON.
     Garbles,
+}
+
+/// A tool that the model lets the program call.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Step {
+    /// A tool of the task board, with its arguments as JSON.
+    Board(&'static str, &'static str),
+    /// A shell command.
+    Shell(&'static str),
 }
 
 /// Longer than any program waits for an answer before a test ends it.
@@ -59,6 +70,10 @@ struct State {
     requests: Vec<String>,
     /// The models that were asked for, where the request says so.
     models: Vec<String>,
+    /// What tools had answered when the model was last asked, as JSON.
+    results: Vec<String>,
+    /// The last request that offered no tool that a step needs.
+    unoffered: Option<String>,
     /// The requests that a model answered, or refused to.
     asked: usize,
     is_stopping: bool,
@@ -89,6 +104,16 @@ impl ModelServer {
     /// What was asked for, each as `METHOD target`.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.shared.state().requests.clone()
+    }
+
+    /// What the tools answered, as the model was told it.
+    pub(crate) fn tool_results(&self) -> Vec<String> {
+        self.shared.state().results.clone()
+    }
+
+    /// The request that offered no tool for the next step, if there was one.
+    pub(crate) fn unoffered(&self) -> Option<String> {
+        self.shared.state().unoffered.clone()
     }
 
     /// Was this model asked for? A program may name its provider before it, and a target may name the model.
@@ -194,7 +219,7 @@ fn play(
         };
         return http::write_json(out, status, header, &dialect.refusal(status, message));
     }
-    let events = dialect.events(&answer(dialect, request, act));
+    let events = dialect.events(&answer(dialect, request, act, shared));
     let sent = if matches!(act, Act::BreaksOff | Act::Stalls) { events.len() / 2 } else { events.len() };
     http::begin_stream(out)?;
     for (number, event) in events[..sent].iter().enumerate() {
@@ -209,19 +234,43 @@ fn play(
     if sent < events.len() { Ok(()) } else { out.write_all(b"0\r\n\r\n") }
 }
 
-fn answer(dialect: Dialect, request: &Request, act: Act) -> Answer {
+fn answer(dialect: Dialect, request: &Request, act: Act, shared: &Shared) -> Answer {
     let (mut call, mut text) = (None, "Hello from loopback.");
+    let results = dialect.tool_results(&request.body);
     if let Act::Says(words) = act {
         text = words;
     }
     if let Act::Calls(command) = act {
         text = "Done.";
-        if !dialect.has_tool_result(&request.body) {
+        if results.is_empty() {
             call = shell_call(request, command);
         }
     }
+    if let Act::Follows(steps) = act {
+        text = "Done.";
+        let step = steps.get(results.len());
+        call = step.and_then(|step| match step {
+            Step::Board(tool, arguments) => {
+                board_call(request, tool, &serde_json::from_str(arguments).unwrap_or_default())
+            }
+            Step::Shell(command) => shell_call(request, command),
+        });
+        let mut state = shared.state();
+        if step.is_some() && call.is_none() {
+            state.unoffered = Some(request.body.to_string());
+        }
+        if results.len() >= state.results.len() {
+            state.results = results.iter().map(ToString::to_string).collect();
+        }
+    }
     let model = request.body["model"].as_str().unwrap_or("gemini-2.5-flash").to_owned();
-    Answer { text: text.to_owned(), call, is_truncated: act == Act::IsTruncated, model }
+    Answer {
+        text: text.to_owned(),
+        call,
+        nth: results.len() + 1,
+        is_truncated: act == Act::IsTruncated,
+        model,
+    }
 }
 
 /// Says nothing more until the server stops.

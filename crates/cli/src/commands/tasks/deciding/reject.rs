@@ -1,8 +1,7 @@
 //! `callboard task reject`: a person does not agree to a plan, or to a result.
 
-use callboard_engine::tasks::{Rejection, TaskFailure, refused};
+use callboard_engine::tasks::refused;
 use callboard_kernel::{RefusalCode, task};
-use callboard_lifecycle::ReasonCode;
 use callboard_lifecycle::task::TaskState;
 use clap::Args;
 
@@ -44,12 +43,6 @@ impl RejectArgs {
                 }
                 Some(TaskState::Planned) => {
                     asking.reject_plan(&chosen(asking, id, self.all_of_plan)?, because)
-                }
-                Some(TaskState::Done) => {
-                    let code = const { ReasonCode::of("task.failed.verification") };
-                    let failure =
-                        TaskFailure { is_final: !self.send_back, ..TaskFailure::new(code, because) };
-                    asking.reject(&stored, &Rejection { failure, verdicts: Vec::new() })
                 }
                 _ => asking.turn_down(id, because, self.send_back),
             }
