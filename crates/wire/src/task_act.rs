@@ -27,7 +27,7 @@ pub struct ClaimRequest {
     /// What the worker is called that claims it; a worker of this name that is idle is used again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<String>,
-    /// How long the claim lasts without a heartbeat, in seconds; 900 unless given.
+    /// How long the claim lasts without a heartbeat, in seconds; 1800 unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 86400)]
     pub lease_s: Option<f64>,
@@ -40,7 +40,7 @@ pub struct ClaimOneRequest {
     /// What the worker is called that claims it; a worker of this name that is idle is used again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<String>,
-    /// How long the claim lasts without a heartbeat, in seconds; 900 unless given.
+    /// How long the claim lasts without a heartbeat, in seconds; 1800 unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 86400)]
     pub lease_s: Option<f64>,
@@ -78,7 +78,7 @@ pub struct StartReport {
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LeaseRenewal {
-    /// How long the claim lasts from here on, in seconds; 900 unless given.
+    /// How long the claim lasts from here on, in seconds; 1800 unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 86400)]
     pub lease_s: Option<f64>,

@@ -170,7 +170,7 @@ touch "$OUT/alive"
 echo "working"
 n=$(cat "$OUT/count" 2>/dev/null || echo 0); n=$((n + 1)); echo $n > "$OUT/count"
 echo "$n" > file.txt
-if [ $n -eq 1 ]; then eval "\"$CALLBOARD\" task $1" || echo refused > "$OUT/refused"; sleep 1; fi
+if [ $n -eq 1 ]; then eval "\"$CALLBOARD\" task $1" 2> "$OUT/said" || mv "$OUT/said" "$OUT/refused"; sleep 1; fi
 rm -f "$OUT/alive"
 "#;
 
@@ -189,9 +189,10 @@ fn what_the_agent_reports_is_not_reported_again() {
         let id = stage.add(name, |_| ());
         // Two workers: one is free to claim what the other's agent gave back.
         let output = work(&stage, &["--concurrency", "2", "--", "/bin/sh", "-c", REPORTS, "agent", act]);
+        let refused = std::fs::read_to_string(stage.path("tries/refused")).unwrap_or_default();
         let told = said(&output);
-        assert_eq!(stage.state(id), expected, "{name}: {} {told}", stage.why(id));
-        assert_eq!(noted(&stage, "count").trim(), attempts, "{name}: {told}");
+        assert_eq!(stage.state(id), expected, "{name}: {} {told} {refused}", stage.why(id));
+        assert_eq!(noted(&stage, "count").trim(), attempts, "{name}: {told} {refused}");
         assert!(!stage.path("tries/two-at-once").exists(), "{name}: two agents were in one worktree");
         assert!(!told.contains("refused") && !told.contains("is lost"), "{name}: {told}");
         if name == "start" {

@@ -64,6 +64,13 @@ pub enum TaskError {
     Read(#[from] ReadError),
 }
 
+impl TaskError {
+    /// Did the kernel say no?
+    pub const fn is_refused(&self) -> bool {
+        matches!(self, Self::Refused(_))
+    }
+}
+
 impl From<GroupError> for TaskError {
     fn from(error: GroupError) -> Self {
         match error {
@@ -84,6 +91,26 @@ impl From<AppendError> for TaskError {
 
 pub(super) fn unfit(problem: impl Into<String>, help: impl Into<String>) -> TaskError {
     TaskError::Unfit { problem: problem.into(), help: help.into() }
+}
+
+/// How often an act is composed before a refusal is believed.
+const COMPOSED_MAX: usize = 4;
+
+/// Does something that is composed of what was read. What is refused although something was recorded meanwhile is composed again: an
+/// agent reports while its worker leads the turn along.
+pub fn composed<T, E>(
+    ledger: &Ledger,
+    is_refused: impl Fn(&E) -> bool,
+    mut act: impl FnMut() -> Result<T, E>,
+) -> Result<T, E> {
+    for _ in 1..COMPOSED_MAX {
+        let head = ledger.head().ok();
+        match act() {
+            Err(error) if is_refused(&error) && ledger.head().ok() != head => {}
+            done => return done,
+        }
+    }
+    act()
 }
 
 impl<'a> Asking<'a> {

@@ -23,7 +23,7 @@ use super::reporting::{Block, Done, TaskFailure};
 use crate::ids::id_of_key;
 
 /// How long a claim by hand lasts without a heartbeat: a person or a model thinks longer than a process.
-const BY_HAND: Duration = Duration::from_secs(900);
+const BY_HAND: Duration = Duration::from_secs(1800);
 const LEASE_MAX_S: f64 = 86_400.0;
 
 impl Acting<'_> {

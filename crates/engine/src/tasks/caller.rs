@@ -9,14 +9,12 @@ use callboard_kernel::{Actor, EntityId, Moment, RefusalCode, fact};
 use callboard_ledger::{Ledger, Page, ReadError, Record, RecordScope, Stored};
 use callboard_lifecycle::{ActorClass, Kind};
 
-use super::asking::{Asking, TaskError, unfit};
+use super::asking::{Asking, TaskError, composed, unfit};
 use super::holding::{Hold, id_in};
 use super::new_task::task_id;
 
 /// The longest sentence that is recorded of an act.
 const SAID_BYTES_MAX: usize = 16 * 1024;
-/// How often an act is composed before a refusal is believed.
-const COMPOSED_MAX: usize = 4;
 
 /// Who calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -180,7 +178,8 @@ impl<'a> Acting<'a> {
         if self.is_repeated(task)? {
             return Ok(Performed::Before);
         }
-        match self.composed(act) {
+        let is_refused = |error: &ActError| matches!(error, ActError::Task(error) if error.is_refused());
+        match composed(self.ledger, is_refused, act) {
             Ok(()) => Ok(Performed::Now),
             // Of two who send the same request at once one finds it done.
             Err(ActError::Task(TaskError::Refused(refusal)))
@@ -191,19 +190,6 @@ impl<'a> Acting<'a> {
             }
             Err(error) => Err(error),
         }
-    }
-
-    /// Composes an act again if it was refused and something was recorded since it was composed: an agent reports while its worker leads
-    /// the turn along.
-    fn composed(&self, mut act: impl FnMut() -> Result<(), ActError>) -> Result<(), ActError> {
-        for _ in 1..COMPOSED_MAX {
-            let head = self.ledger.head()?;
-            match act() {
-                Err(ActError::Task(TaskError::Refused(_))) if self.ledger.head()? != head => {}
-                done => return done,
-            }
-        }
-        act()
     }
 
     /// Did the same request leave a record of this entity?

@@ -23,7 +23,7 @@ mod tests;
 mod upkeep;
 
 pub use acting::{lease, refused};
-pub use asking::{Asking, NewId, TaskError, next_move};
+pub use asking::{Asking, NewId, TaskError, composed, next_move};
 pub use caller::{ActError, Acting, Caller, Performed};
 pub use cards::{CardFilter, board};
 pub use decisions::{Decided, Recovered, Rejection};

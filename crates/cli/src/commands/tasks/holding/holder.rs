@@ -1,6 +1,6 @@
 //! Which task a verb of its holder is about, and acting under its lease.
 
-use callboard_engine::tasks::{Asking, Hold, TaskError};
+use callboard_engine::tasks::{Asking, Hold, TaskError, composed};
 use callboard_ledger::Ledger;
 use clap::Args;
 
@@ -32,7 +32,7 @@ impl HolderArgs {
         &self,
         screen: &Screen,
         store: &Store,
-        deed: impl FnOnce(&Asking<'_>, &Hold) -> Result<(), TaskError>,
+        deed: impl Fn(&Asking<'_>, &Hold) -> Result<(), TaskError>,
     ) -> Result<Exit, Error> {
         self.act_in(screen, &store.open_existing()?, deed)
     }
@@ -42,10 +42,14 @@ impl HolderArgs {
         &self,
         screen: &Screen,
         ledger: &Ledger,
-        deed: impl FnOnce(&Asking<'_>, &Hold) -> Result<(), TaskError>,
+        deed: impl Fn(&Asking<'_>, &Hold) -> Result<(), TaskError>,
     ) -> Result<Exit, Error> {
         let id = task_id(ledger, &self.id)?;
-        let done = asking(ledger)?.acting_for(id, self.epoch).and_then(|(asking, hold)| deed(&asking, &hold));
+        let asking = asking(ledger)?;
+        let done = composed(ledger, TaskError::is_refused, || {
+            let (asking, hold) = asking.acting_for(id, self.epoch)?;
+            deed(&asking, &hold)
+        });
         told(screen, ledger, id, self.json, done)
     }
 }

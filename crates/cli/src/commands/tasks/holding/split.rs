@@ -1,6 +1,6 @@
 //! `callboard task split`: splits a task into parts that are done first.
 
-use callboard_engine::tasks::NewTask;
+use callboard_engine::tasks::{NewTask, TaskError, composed};
 use callboard_wire::TaskRequest;
 use clap::Args;
 use serde::Serialize;
@@ -45,8 +45,10 @@ impl SplitArgs {
         let asking = asking(&ledger)?;
         let read = |request: &TaskRequest| NewTask::read(request, asking.actor.class).map_err(in_words);
         let parts: Vec<NewTask> = requests.iter().map(read).collect::<Result<_, _>>()?;
-        let split =
-            asking.acting_for(id, self.holder.epoch).and_then(|(asking, hold)| asking.split(&hold, parts));
+        let split = composed(&ledger, TaskError::is_refused, || {
+            let (asking, hold) = asking.acting_for(id, self.holder.epoch)?;
+            asking.split(&hold, parts.clone())
+        });
         let subtasks: Vec<String> = match split {
             Ok(ids) => ids.iter().map(ToString::to_string).collect(),
             Err(error) => return not_done(screen, self.holder.json, error),
