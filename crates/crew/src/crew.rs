@@ -21,6 +21,7 @@ use crate::launch::RunLauncher;
 use crate::mcp::sweep;
 use crate::outcome::ended;
 use crate::profile::Profile;
+use crate::worktrees::worktrees_dir;
 
 /// How long a worker without work waits for a record before it asks again.
 const WAIT: Duration = Duration::from_millis(500);
@@ -125,7 +126,7 @@ impl Crew {
     }
 
     pub(crate) fn worktrees_dir(&self) -> PathBuf {
-        self.state_dir.join("worktrees")
+        worktrees_dir(&self.state_dir)
     }
 
     pub(crate) fn scratch_dir(&self) -> PathBuf {

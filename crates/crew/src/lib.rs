@@ -15,6 +15,7 @@ mod pace;
 mod profile;
 mod prompt;
 mod recovery;
+mod worktrees;
 
 pub use crew::{Crew, CrewSignal, Until};
 pub use janitor::{JanitorService, RequestCommands};
@@ -22,3 +23,4 @@ pub use launch::RunLauncher;
 pub use mcp::{McpClient, McpServer, UnknownMcpClient};
 pub use profile::Profile;
 pub use recovery::RecoveryService;
+pub use worktrees::{WorktreeContent, WorktreeFate, WorktreeReport, worktrees};

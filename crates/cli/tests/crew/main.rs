@@ -15,3 +15,4 @@ mod twenty;
 #[expect(dead_code, reason = "the tests of the server need more of it")]
 #[path = "../serve/wire.rs"]
 mod wire;
+mod worktrees;

@@ -10,7 +10,7 @@ use super::error::GitError;
 use super::merged::MergedBy;
 use super::names::{self, CommitId, HIDDEN, branch_ref, shown};
 use super::repository::GitRepository;
-
+use super::snapshot::Files;
 use super::worktree::{Standing, TRASH, TaskWorktree, remove_all, task_of, tear_down};
 
 /// A worktree of a task, and what is in it.
@@ -22,6 +22,8 @@ pub struct WorktreeStatus {
     pub head: Option<CommitId>,
     /// Is there something that is not committed?
     pub is_dirty: bool,
+    /// Does a ref hold everything that is in it, so that it can be removed?
+    pub is_held: bool,
     /// How its commits came into the target; none if they have not.
     pub merged: Option<MergedBy>,
 }
@@ -50,19 +52,29 @@ impl GitRepository {
         self.prune(&root)?;
         let mut found = Vec::new();
         for worktree in self.whole_worktrees(&root) {
-            let files = self.read_files(&worktree)?;
-            let merged = match &files.parent {
-                Some(head) => {
-                    let base = self.merge_base(head, &tip)?.unwrap_or_else(|| tip.clone());
-                    self.is_merged(head, &base, &tip)?
-                }
-                None => None,
-            };
-            let committed = files.parent.as_ref().map(|head| self.tree_of(head)).transpose()?;
-            let is_dirty = committed.as_ref() != Some(&files.tree) || !files.left_out.is_empty();
-            found.push(WorktreeStatus { worktree, head: files.parent, is_dirty, merged });
+            found.push(self.judge(worktree, &tip)?);
         }
         Ok(found)
+    }
+
+    /// What is in a worktree, judged against the commit that it is merged into. Nothing is pruned.
+    ///
+    /// # Errors
+    ///
+    /// When the worktree cannot be read.
+    pub fn judge(&self, worktree: TaskWorktree, target: &CommitId) -> Result<WorktreeStatus, GitError> {
+        let files = self.read_files(&worktree)?;
+        let merged = match &files.parent {
+            Some(head) => {
+                let base = self.merge_base(head, target)?.unwrap_or_else(|| target.clone());
+                self.is_merged(head, &base, target)?
+            }
+            None => None,
+        };
+        let committed = files.parent.as_ref().map(|head| self.tree_of(head)).transpose()?;
+        let is_dirty = committed.as_ref() != Some(&files.tree) || !files.left_out.is_empty();
+        let is_held = self.unsaved(&worktree, &files)?.is_empty();
+        Ok(WorktreeStatus { worktree, head: files.parent, is_dirty, is_held, merged })
     }
 
     /// Removes a worktree. The branch of the task and its hidden refs stay.
@@ -138,20 +150,27 @@ impl GitRepository {
 
     /// Refuses if a worktree holds what no ref holds.
     fn must_be_held(&self, worktree: &TaskWorktree) -> Result<(), GitError> {
-        let files = self.read_files(worktree)?;
-        let unsaved = |files| Err(GitError::Unsaved { task: worktree.task().to_owned(), files });
+        let files = self.unsaved(worktree, &self.read_files(worktree)?)?;
+        match files.is_empty() {
+            true => Ok(()),
+            false => Err(GitError::Unsaved { task: worktree.task().to_owned(), files }),
+        }
+    }
+
+    /// What of a worktree no ref holds.
+    fn unsaved(&self, worktree: &TaskWorktree, files: &Files) -> Result<Vec<String>, GitError> {
         if !files.left_out.is_empty() {
-            return unsaved(files.left_out);
+            return Ok(files.left_out.clone());
         }
         let Some(head) = &files.parent else {
-            return unsaved(vec!["files on a branch without a commit".to_owned()]);
+            return Ok(vec!["files on a branch without a commit".to_owned()]);
         };
         let is_clean = self.tree_of(head)? == files.tree;
         if is_clean && self.is_held(head)? {
-            return Ok(());
+            return Ok(Vec::new());
         }
         if !is_clean && self.is_parked(worktree, head, &files.tree)? {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let mut names: Vec<String> = match is_clean {
             true => Vec::new(),
@@ -164,7 +183,7 @@ impl GitRepository {
         if names.is_empty() {
             names.push(format!("commit {head}"));
         }
-        unsaved(names)
+        Ok(names)
     }
 
     /// Does a ref hold a commit?

@@ -15,3 +15,4 @@ mod ls;
 mod show;
 pub(crate) mod task;
 mod timeline;
+mod worktrees;

@@ -11,6 +11,7 @@ use super::holding::{
 use super::import::ImportArgs;
 use super::ls::LsArgs;
 use super::show::ShowArgs;
+use super::worktrees::WorktreesArgs;
 use crate::error::{Error, Exit};
 use crate::show::screen::Screen;
 use crate::store::Store;
@@ -31,6 +32,7 @@ enum TaskCommand {
     Import(ImportArgs),
     Ls(LsArgs),
     Show(ShowArgs),
+    Worktrees(WorktreesArgs),
     Edit(EditArgs),
     Claim(ClaimArgs),
     Start(StartArgs),
@@ -56,6 +58,7 @@ impl TaskArgs {
             TaskCommand::Import(args) => args.run(screen, store),
             TaskCommand::Ls(args) => args.run(screen, store),
             TaskCommand::Show(args) => args.run(screen, store),
+            TaskCommand::Worktrees(args) => args.run(screen, store),
             TaskCommand::Edit(args) => args.run(screen, store),
             TaskCommand::Claim(args) => args.run(screen, store),
             TaskCommand::Start(args) => args.run(screen, store),
