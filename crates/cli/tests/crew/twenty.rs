@@ -46,13 +46,12 @@ fn twenty_tasks_end_as_planned_though_a_worker_is_killed() {
     closed.extend(edits);
     closed.push(slow);
     // These two wait for the slow one, so that the kill does not use up their attempts.
+    let after_slow = |retries| (vec![slow.to_string()], Some(retries));
     let stalled = stage.add("stall", |task| {
-        (task.timeout_s, task.max_retries) = (Some(1.0), Some(1));
-        task.after = vec![slow.to_string()];
+        (task.timeout_s, (task.after, task.max_retries)) = (Some(1.0), after_slow(1));
     });
     let rejected = stage.add("reject", |task| {
-        (task.verify, task.max_retries) = (vec!["false".into()], Some(0));
-        task.after = vec![slow.to_string()];
+        (task.verify, (task.after, task.max_retries)) = (vec!["false".into()], after_slow(0));
     });
     let before = stage.git(&["rev-parse", "main"]);
 

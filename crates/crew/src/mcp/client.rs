@@ -83,8 +83,10 @@ impl McpClient {
         match self {
             Self::Nobody => None,
             Self::Recognised => found(seen?, launch.arguments_at),
-            named if Some(named) == seen => found(named, launch.arguments_at),
-            named => found(named, argv.len().min(1)),
+            named @ (Self::Claude | Self::Codex | Self::Gemini | Self::Opencode) => {
+                let is_seen = seen == Some(named);
+                found(named, if is_seen { launch.arguments_at } else { argv.len().min(1) })
+            }
         }
     }
 }

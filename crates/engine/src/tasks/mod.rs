@@ -20,7 +20,6 @@ mod signal;
 mod story;
 #[cfg(test)]
 mod tests;
-mod upkeep;
 
 pub use acting::{lease, refused};
 pub use asking::{Asking, NewId, TaskError, composed, next_move};
@@ -32,7 +31,7 @@ pub use holding::{Hold, LEASE, NewWorker, WorkerEnd};
 pub use new_task::NewTask;
 pub use reporting::retry::{NextAttempt, next_attempt};
 pub use reporting::{Block, Done, TaskFailure};
+pub use service::upkeep::IDLE;
 pub use service::{OVERDUE, TaskService};
 pub use signal::Signal;
 pub use story::{ClaimShown, MergeShown, RunShown, TaskStory, TurnShown, story};
-pub use upkeep::IDLE;

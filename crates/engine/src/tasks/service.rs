@@ -5,6 +5,8 @@
 //! come by itself is blocked, where people see it, and never waits for ever unseen. Deliberately absent: processes, git and
 //! gates that run a command; the crew has those.
 
+pub(super) mod upkeep;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +17,10 @@ use callboard_ledger::{Group, Ledger, Page, RecordScope, Request, Stored, error_
 use callboard_lifecycle::task::{TaskState, TransitionReason};
 use callboard_lifecycle::{ActorClass, Kind, ReasonCode, Words};
 
+use self::upkeep::live;
 use super::asking::{Asking, TaskError, carrying, reason, settled, shown};
 use super::holding::{LEASE, id_in};
 use super::reporting::say_given_back;
-use super::upkeep::live;
 use crate::mutant;
 use crate::run::Clock;
 use crate::services::{Duty, Service, Stepped, TASKS};

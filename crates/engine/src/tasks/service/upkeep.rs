@@ -11,9 +11,9 @@ use callboard_ledger::{Ledger, Sequence, Slice, Stored};
 use callboard_lifecycle::worker::WorkerState;
 use callboard_lifecycle::{Kind, ReasonCode};
 
-use super::asking::{Asking, TaskError, settled, shown};
-use super::holding::{WorkerEnd, id_in};
-use super::reporting::say_failed;
+use crate::tasks::asking::{Asking, TaskError, settled, shown};
+use crate::tasks::holding::{WorkerEnd, id_in};
+use crate::tasks::reporting::say_failed;
 
 /// How long a worker may have nothing to do before it is recycled.
 pub const IDLE: Duration = Duration::from_secs(300);
