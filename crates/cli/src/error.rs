@@ -224,6 +224,16 @@ pub(crate) enum Error {
     /// A run whose recipe is not known to be the one it was started with.
     #[error("{0} is not run again")]
     ChangedRecipe(EntityId, &'static str),
+    /// A task whose difference cannot be shown.
+    #[error("there is no diff of {id}")]
+    NoDiff {
+        /// The task.
+        id: EntityId,
+        /// Why not.
+        because: String,
+        /// What to do instead.
+        instead: String,
+    },
     /// A run whose output was not kept.
     #[error("there is no output of {0}")]
     NoOutput(EntityId),
@@ -265,6 +275,7 @@ impl Error {
             | Self::NotYet { .. }
             | Self::NoRecord { .. }
             | Self::NoRecipe(_)
+            | Self::NoDiff { .. }
             | Self::NoOutput(_) => Exit::NOT_FOUND,
             Self::Input(_, cause) if cause.kind() == io::ErrorKind::NotFound => Exit::NOT_FOUND,
             Self::Open(_, cause) if cause.is_busy() => Exit::HELD,
@@ -324,7 +335,9 @@ impl Error {
     /// Why, and what to do next.
     pub(crate) fn why_and_what_next(&self) -> (String, String) {
         let (because, instead) = match self {
-            Self::CommandLine { because, instead } | Self::Line { because, instead, .. } => {
+            Self::CommandLine { because, instead }
+            | Self::Line { because, instead, .. }
+            | Self::NoDiff { because, instead, .. } => {
                 return (because.clone(), instead.clone());
             }
             Self::Refused(refusal) => return (refusal.message.clone(), refusal.help.clone()),

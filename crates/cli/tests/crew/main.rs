@@ -4,6 +4,7 @@
 
 #[path = "../../../ledger/tests/common/cluster.rs"]
 mod cluster;
+mod diffs;
 mod edges;
 mod gates;
 mod handing;

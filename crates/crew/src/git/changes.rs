@@ -4,7 +4,7 @@
 //! difference (external diff, textconv) are not run, and the text has a bound.
 
 use super::error::GitError;
-use super::names::{CommitId, parts, shown};
+use super::names::{CommitId, hidden_ref, parts, shown};
 use super::repository::GitRepository;
 
 /// A file that differs between two commits.
@@ -76,6 +76,26 @@ impl GitRepository {
     pub fn diff(&self, from: &CommitId, to: &CommitId, bytes_max: usize) -> Result<Diff, GitError> {
         let question =
             ["diff-tree", "-r", "-p", "-M", "--no-ext-diff", "--no-textconv", "--no-color", "--full-index"];
+        self.compare(&question, from, to, bytes_max)
+    }
+
+    /// How many lines differ in each file, for people, of at most so many bytes.
+    ///
+    /// # Errors
+    ///
+    /// When git fails, such as for a commit that is not there.
+    pub fn diff_stat(&self, from: &CommitId, to: &CommitId, bytes_max: usize) -> Result<Diff, GitError> {
+        let question = ["diff-tree", "-r", "-M", "--stat=80", "--no-ext-diff", "--no-textconv", "--no-color"];
+        self.compare(&question, from, to, bytes_max)
+    }
+
+    fn compare(
+        &self,
+        question: &[&str],
+        from: &CommitId,
+        to: &CommitId,
+        bytes_max: usize,
+    ) -> Result<Diff, GitError> {
         let mut arguments = question.to_vec();
         arguments.extend([from.as_str(), to.as_str()]);
         let answer = self.view.git(&arguments).answer_max(bytes_max).run()?;
@@ -85,6 +105,26 @@ impl GitRepository {
             Some(_) | None => return Err(super::view::failed("diff-tree".to_owned(), &answer)),
         }
         Ok(Diff { text: shown(&answer.stdout), is_cut: answer.is_cut })
+    }
+
+    /// The commit that a merge commit put something on top of, if its message has this line.
+    ///
+    /// # Errors
+    ///
+    /// When git fails, such as for a commit that is not there.
+    pub fn merged_onto(&self, merge: &CommitId, line: &str) -> Result<Option<CommitId>, GitError> {
+        let commit = self.read_commit(merge)?;
+        let is_it = String::from_utf8_lossy(&commit.message).lines().any(|own| own == line);
+        Ok(commit.parents.first().filter(|_| is_it).cloned())
+    }
+
+    /// The commit that a hidden ref (`refs/callboard/…`) holds.
+    ///
+    /// # Errors
+    ///
+    /// When the name is refused or git fails.
+    pub fn hidden_commit(&self, name: &str) -> Result<Option<CommitId>, GitError> {
+        Ok(self.ref_state(hidden_ref(name)?)?.map(|state| state.commit))
     }
 
     /// The files that differ between two commits, sorted by path.

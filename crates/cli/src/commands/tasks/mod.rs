@@ -7,6 +7,7 @@ mod add;
 mod answer;
 pub(crate) mod board;
 mod deciding;
+mod diff;
 mod edit;
 mod holding;
 mod import;

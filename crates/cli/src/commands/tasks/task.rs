@@ -4,6 +4,7 @@ use clap::{Args, Subcommand};
 
 use super::add::AddArgs;
 use super::deciding::{ApproveArgs, CancelArgs, RejectArgs, RetryArgs, UnblockArgs};
+use super::diff::DiffArgs;
 use super::edit::EditArgs;
 use super::holding::{
     BlockArgs, ClaimArgs, DoneArgs, FailArgs, HeartbeatArgs, ProgressArgs, ReleaseArgs, SplitArgs, StartArgs,
@@ -32,6 +33,7 @@ enum TaskCommand {
     Import(ImportArgs),
     Ls(LsArgs),
     Show(ShowArgs),
+    Diff(DiffArgs),
     Worktrees(WorktreesArgs),
     Edit(EditArgs),
     Claim(ClaimArgs),
@@ -58,6 +60,7 @@ impl TaskArgs {
             TaskCommand::Import(args) => args.run(screen, store),
             TaskCommand::Ls(args) => args.run(screen, store),
             TaskCommand::Show(args) => args.run(screen, store),
+            TaskCommand::Diff(args) => args.run(screen, store),
             TaskCommand::Worktrees(args) => args.run(screen, store),
             TaskCommand::Edit(args) => args.run(screen, store),
             TaskCommand::Claim(args) => args.run(screen, store),

@@ -1,0 +1,203 @@
+//! `callboard task diff`: what a task changed, as a whole or in one turn.
+//!
+//! Invariant: only commits are compared, and no program that the repository names is run. What an agent wrote does not steer the terminal: such characters are
+//! escaped there. A pipe gets the patch as it is. Deliberately absent: what is not committed while a turn goes on.
+
+use callboard_crew::git::{CommitId, Diff, GitError, GitRepository};
+use callboard_engine::tasks::{TurnShown, story};
+use callboard_kernel::{EntityId, fact, is_steering, task};
+use callboard_ledger::{Ledger, Stored, error_chain};
+use callboard_lifecycle::{Kind, Tone};
+use clap::Args;
+use serde::Serialize;
+
+use super::answer::{entity_id, observed, task_id};
+use crate::clock;
+use crate::error::{Error, Exit};
+use crate::input::moment::{When, absolute};
+use crate::show::screen::Screen;
+use crate::show::style::{FAINT, TITLE, of_tone, paint};
+use crate::store::Store;
+
+/// Bytes of a patch that are shown.
+const PATCH_MAX: usize = 16 * 1024 * 1024;
+
+/// Show what a task changed: its merge, or its branch while it is not merged.
+///
+/// With --at it is what one turn changed: the files at its end against those at its beginning.
+#[derive(Args, Debug)]
+pub(crate) struct DiffArgs {
+    /// ID or unique prefix.
+    #[arg(value_name = "ID")]
+    id: String,
+    /// The turn that was under way then (an RFC 3339 time, or how long ago, such as 5m), or the ID of a turn.
+    #[arg(long, value_name = "TIME|TURN", allow_hyphen_values = true)]
+    at: Option<String>,
+    /// The number of changed lines for each file.
+    #[arg(long)]
+    stat: bool,
+    /// One JSON document.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    task: EntityId,
+    from: &'a str,
+    to: &'a str,
+    text: &'a str,
+    is_cut: bool,
+}
+
+impl DiffArgs {
+    /// Shows it.
+    pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
+        let ledger = store.open_to_look()?;
+        let stored = observed(&ledger, task_id(&ledger, &self.id)?)?.stored;
+        let id = stored.entity.state.id;
+        let Some(repo) = stored.entity.facts.read(fact::REPO) else {
+            return Err(missing(id, "the task has no repository", "callboard task show tells what it left"));
+        };
+        let repository = GitRepository::open(repo.as_ref()).map_err(of_git(id))?;
+        let (from, to) = match &self.at {
+            Some(at) => turn_ends(&repository, id, &self.turn(&ledger, &stored, at)?)?,
+            None => ends(&repository, &stored)?,
+        };
+        let read = if self.stat { GitRepository::diff_stat } else { GitRepository::diff };
+        let diff = read(&repository, &from, &to, PATCH_MAX).map_err(of_git(id))?;
+        show(screen, self.json, id, (&from, &to), &diff)?;
+        Ok(Exit::DONE)
+    }
+
+    /// The turn that is meant.
+    fn turn(&self, ledger: &Ledger, stored: &Stored, at: &str) -> Result<TurnShown, Error> {
+        let id = stored.entity.state.id;
+        let turns = story(ledger, stored).map_err(Error::Ask)?.turns;
+        if let Ok(when) = When::read(at) {
+            let moment = when.moment(clock::now());
+            let is_it = |turn: &&TurnShown| {
+                turn.created_at.is_some_and(|from| from <= moment)
+                    && turn.ended_at.is_none_or(|until| moment <= until)
+            };
+            let found = turns.iter().rfind(is_it).cloned();
+            let because = format!("no turn of it was under way at {}", absolute(moment));
+            return found.ok_or_else(|| missing(id, &because, "callboard task show lists its turns"));
+        }
+        let turn = entity_id(ledger, at, Kind::TaskTurn)?;
+        let found = turns.into_iter().find(|one| one.id == turn);
+        let because = format!("{turn} is a turn of another task");
+        found.ok_or_else(|| missing(id, &because, "callboard task show lists its turns"))
+    }
+}
+
+/// The merge of a task, or its work so far.
+fn ends(repository: &GitRepository, stored: &Stored) -> Result<(CommitId, CommitId), Error> {
+    let (id, facts) = (stored.entity.state.id, &stored.entity.facts);
+    let commit = |name| facts.read(name).and_then(|text: &str| CommitId::parse(text).ok());
+    if let Some(merge) = task::merged_as(&stored.entity).and_then(|text| CommitId::parse(text).ok()) {
+        // Against the commit that it began from, the merges of others would be in it.
+        let onto = repository.merged_onto(&merge, &format!("Task: {id}")).map_err(of_git(id))?;
+        if let Some(onto) = onto {
+            return Ok((onto, merge));
+        }
+    }
+    let branch = facts.read(fact::BRANCH);
+    let tip = match (commit(fact::TIP), branch) {
+        (None, Some(branch)) => repository.branch_tip(branch).map_err(of_git(id))?,
+        (tip, _) => tip,
+    };
+    match (commit(fact::BASE_COMMIT), tip) {
+        (Some(base), Some(tip)) => Ok((base, tip)),
+        (None, _) | (_, None) => Err(missing(
+            id,
+            "nobody has worked on it in its repository",
+            "callboard task show tells where it stands",
+        )),
+    }
+}
+
+/// The files at the beginning and at the end of a turn.
+fn turn_ends(
+    repository: &GitRepository,
+    id: EntityId,
+    turn: &TurnShown,
+) -> Result<(CommitId, CommitId), Error> {
+    let held = |name: &Option<String>, what: &str| {
+        let Some(name) = name else {
+            let because = format!("{} has no snapshot of its {what}", turn.id);
+            return Err(missing(
+                id,
+                &because,
+                "if it goes on, wait for its end; callboard task worktrees names its files",
+            ));
+        };
+        let found = repository.hidden_commit(name).map_err(of_git(id))?;
+        let because = format!("{name} is not in the repository any more");
+        found.ok_or_else(|| missing(id, &because, "callboard task diff without --at shows the whole change"))
+    };
+    Ok((held(&turn.start_ref, "beginning")?, held(&turn.end_ref, "end")?))
+}
+
+fn show(
+    screen: &Screen,
+    json: bool,
+    id: EntityId,
+    (from, to): (&CommitId, &CommitId),
+    diff: &Diff,
+) -> Result<(), Error> {
+    if json {
+        let (from, to) = (from.as_str(), to.as_str());
+        return screen.json(&Document { task: id, from, to, text: &diff.text, is_cut: diff.is_cut });
+    }
+    if !screen.is_terminal() {
+        return screen.data_text(&diff.text);
+    }
+    let mut text: String = diff.text.lines().map(|line| drawn(line) + "\n").collect();
+    if diff.text.is_empty() {
+        text += &screen.hint("It changed no file.");
+    }
+    if diff.is_cut {
+        text += &screen.hint("The end is left out: it is too long.");
+    }
+    screen.print(&text)
+}
+
+/// A line of a patch in its colour, with what steers a terminal escaped.
+fn drawn(line: &str) -> String {
+    let style = match line.as_bytes() {
+        [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] | [b'd', b'i', b'f', b'f', ..] => TITLE,
+        [b'+', ..] => of_tone(Tone::Success),
+        [b'-', ..] => of_tone(Tone::Danger),
+        [b'@', b'@', ..] => FAINT,
+        _ => anstyle::Style::new(),
+    };
+    let mut text = String::with_capacity(line.len());
+    for c in line.chars() {
+        match c {
+            '\t' => text.push_str("    "),
+            c if is_steering(c) => text.extend(c.escape_unicode()),
+            c => text.push(c),
+        }
+    }
+    paint(style, &text)
+}
+
+fn missing(id: EntityId, because: &str, instead: &str) -> Error {
+    Error::NoDiff { id, because: because.to_owned(), instead: instead.to_owned() }
+}
+
+fn of_git(id: EntityId) -> impl Fn(GitError) -> Error {
+    move |error| missing(id, &error_chain(&error), error.help())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_agent_wrote_does_not_steer_the_terminal() {
+        let line = anstream::adapter::strip_str(&drawn("+\u{1b}]52;c;x\u{7}\ty\u{202e}")).to_string();
+        assert_eq!(line, "+\\u{1b}]52;c;x\\u{7}    y\\u{202e}");
+    }
+}
