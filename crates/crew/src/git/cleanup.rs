@@ -92,6 +92,26 @@ impl GitRepository {
         tear_down(worktree)
     }
 
+    /// Removes the branch of a task whose work is merged. The hidden refs stay, and `refs/callboard/<task>/tip` holds what the branch held.
+    ///
+    /// # Errors
+    ///
+    /// When the branch is elsewhere, or the task still has a worktree.
+    pub fn retire_branch(&self, task: &str, expected: &CommitId) -> Result<(), GitError> {
+        let task = names::task(task)?;
+        let _lock = self.lock()?;
+        let worktree = TaskWorktree::new(&self.location.common, Path::new("/"), task);
+        if worktree.git_dir().exists() {
+            let path = worktree.git_dir().to_owned();
+            return Err(GitError::InTheWay { task: task.to_owned(), path });
+        }
+        if self.ref_state(&worktree.branch_ref())?.is_none() {
+            return Ok(());
+        }
+        self.set_hidden_ref(&format!("{HIDDEN}{task}/tip"), expected)?;
+        self.delete_ref(&worktree.branch_ref(), expected)
+    }
+
     /// Removes the branch of a task and its hidden refs, once they are not needed: the branch must be where it is expected, and
     /// the worktree gone.
     ///

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use callboard_engine::StandingClaim;
 use callboard_engine::tasks::{Rejection, Signal, TaskError, TaskFailure};
-use callboard_kernel::{EntityId, Facts, fact};
+use callboard_kernel::{EntityId, Facts, fact, task};
 use callboard_ledger::{Stored, error_chain};
 use callboard_lifecycle::ReasonCode;
 use callboard_lifecycle::task::TransitionReason;
@@ -317,7 +317,24 @@ impl Crew {
         }
         self.deliver_goes_on(id);
         self.remove_worktree(stored);
+        self.retire_branch(&asking.task(id)?);
         Ok(())
+    }
+
+    /// Removes the branch of a task that is merged into its base; one that somebody moved stays.
+    fn retire_branch(&self, stored: &Stored) {
+        let facts = &stored.entity.facts;
+        let tip = facts.read(fact::TIP).and_then(|text| CommitId::parse(text).ok());
+        let (Some(_), Some(repo), Some(tip)) = (task::merged_as(&stored.entity), facts.read(fact::REPO), tip)
+        else {
+            return;
+        };
+        let task = stored.entity.state.id.to_string();
+        let retired =
+            GitRepository::open(Path::new(repo)).and_then(|repository| repository.retire_branch(&task, &tip));
+        if let Err(error) = retired {
+            self.tell(&format!("the branch of {task} stays: {}", error_chain(&error)));
+        }
     }
 
     /// Whatever stood in the way of a task is over.
