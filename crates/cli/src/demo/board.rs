@@ -176,12 +176,13 @@ fn repository(dir: &Path) -> io::Result<()> {
     let cases: String =
         pieces.chain(PARTS.iter().copied()).map(|(title, deed)| format!("'{title}') {deed} ;;\n")).collect();
     let agent = dir.join("claude");
-    fs::write(&agent, format!("{TONGUE}{SKILLS}case \"$2\" in\n{cases}*) exit 3 ;;\nesac\n"))?;
+    // Its worker puts options of its own before those of the command line.
+    let find = "while [ $# -gt 1 ] && [ \"$1\" != -p ]; do shift; done\n";
+    fs::write(&agent, format!("{TONGUE}{SKILLS}{find}case \"$2\" in\n{cases}*) exit 3 ;;\nesac\n"))?;
     fs::set_permissions(&agent, Permissions::from_mode(0o700))
 }
 
 /// Runs git without anybody's settings.
-#[expect(clippy::disallowed_methods, reason = "git ends by itself")]
 fn git(repo: &Path, args: &[&str]) -> io::Result<String> {
     let run = Command::new("git")
         .args(["-c", "user.name=Ann", "-c", "user.email=ann@example.org"])

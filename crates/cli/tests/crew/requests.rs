@@ -1,6 +1,8 @@
 //! A task that is delivered as a pull request: the commands of the user open it and tell how it stands, its reviews go back into the
 //! session of the agent, and the task is closed when the request is reported as merged.
 
+#![expect(clippy::disallowed_methods, reason = "a test starts the program as a user does")]
+
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Child, Stdio};

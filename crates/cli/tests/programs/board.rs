@@ -56,12 +56,12 @@ fn work(stage: &Stage, options: &[&str]) -> Output {
         .arg(stage.store())
         .args(["work", "--once", "--retry-pause", "100ms"])
         .args(options);
-    command.arg("--").args(stage.command_line().into_iter().filter_map(|word| {
+    command.arg("--").args(stage.command_line().into_iter().map(|word| {
         match word.to_str() {
-            Some("Do it.") => Some("{prompt}".into()),
+            Some("Do it.") => "{prompt}".into(),
             // Nobody skips permissions here: the tools of the board are allowed by what the worker says.
-            Some("--dangerously-skip-permissions") => Some("--allowedTools=Bash".into()),
-            _ => Some(word),
+            Some("--dangerously-skip-permissions") => "--allowedTools=Bash".into(),
+            _ => word,
         }
     }));
     let mut command = stage.surrounded(command);
