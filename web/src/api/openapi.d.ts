@@ -1076,7 +1076,7 @@ export interface components {
         ClaimOneRequest: {
             /**
              * Format: double
-             * @description How long the claim lasts without a heartbeat, in seconds; 900 unless given.
+             * @description How long the claim lasts without a heartbeat, in seconds; 1800 unless given.
              */
             lease_s?: number | null;
             /** @description What the worker is called that claims it; a worker of this name that is idle is used again. */
@@ -1090,7 +1090,7 @@ export interface components {
             };
             /**
              * Format: double
-             * @description How long the claim lasts without a heartbeat, in seconds; 900 unless given.
+             * @description How long the claim lasts without a heartbeat, in seconds; 1800 unless given.
              */
             lease_s?: number | null;
             /** @description Only a task in one of these repositories or in none; any unless given. */
@@ -1235,7 +1235,7 @@ export interface components {
             epoch?: number | null;
             /**
              * Format: double
-             * @description How long the claim lasts from here on, in seconds; 900 unless given.
+             * @description How long the claim lasts from here on, in seconds; 1800 unless given.
              */
             lease_s?: number | null;
         };

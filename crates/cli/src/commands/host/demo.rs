@@ -121,10 +121,11 @@ fn once(
         let serving = scope.spawn(move || server.run());
         let played = play(stage, ledger, runner);
         let told = played.and_then(|fleet| {
-            let settled = Board::begin(stage, ledger).and_then(|mut board| {
-                let mut scenes = fleet.settle(ledger)?;
-                board.replace_crew(ledger)?;
+            // A crew reaps what is dead, so the fleet is looked at before.
+            let settled = fleet.settle(ledger).and_then(|mut scenes| {
                 scenes.extend(fleet.reap(ledger)?);
+                let mut board = Board::begin(stage, ledger)?;
+                board.replace_crew(ledger)?;
                 scenes.extend(board.settle(ledger)?);
                 Ok(scenes)
             });
