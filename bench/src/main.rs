@@ -4,13 +4,17 @@
 //! One benchmark, one line of the table below. Deliberately absent: a verdict that fails a build; on a shared machine
 //! a figure is read together with its conditions.
 
+mod board;
 mod built;
+#[path = "../../crates/ledger/tests/common/cluster.rs"]
+mod cluster;
 mod count;
 mod derive;
 mod kernel;
 mod ledger;
 mod measure;
 mod peer;
+mod python;
 mod run;
 mod serve;
 mod truth;
@@ -29,6 +33,12 @@ struct Bench {
 }
 
 const BENCHES: &[Bench] = &[
+    Bench {
+        name: "board",
+        shows: "tasks through their whole life a second and the time of a claim, with finished tasks behind; \
+                --behind N (several times) for how many, --peers for a job queue beside it",
+        run: board::run,
+    },
     Bench {
         name: "kernel",
         shows: "decisions a second beside statig, allocations a decision, refusals, lines of `derive` a second",

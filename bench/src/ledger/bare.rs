@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-use super::fleet::cluster::Cluster;
+use crate::cluster::Cluster;
 use crate::measure::grouped;
 
 /// Client counts among which the best of PostgreSQL is looked for.

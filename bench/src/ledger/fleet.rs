@@ -11,9 +11,6 @@ use callboard_ledger::{Ledger, Request};
 use callboard_lifecycle::agent::ExecutionState;
 use callboard_lifecycle::{ActorClass, Kind, Lifecycle, ReasonCode};
 
-#[path = "../../../crates/ledger/tests/common/cluster.rs"]
-pub(super) mod cluster;
-
 /// Callers that each move an agent of their own to and fro, one durable transition at a time.
 pub(super) struct Fleet {
     ledger: Ledger,

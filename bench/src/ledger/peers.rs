@@ -6,7 +6,7 @@
 //! second program behind HTTP on the same two cores, and whose figure would be that program's.
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use callboard_ledger::{Ledger, Options};
 
 use super::fleet::Fleet;
 use crate::measure::{Took, grouped};
+use crate::python::install;
 
 /// One peer in Python: its packages, its program, what it does, and how it syncs.
 struct Peer {
@@ -43,26 +44,12 @@ pub(super) fn run(directory: &Path) -> Result<(), Box<dyn Error>> {
     println!("\npeers, 1 caller, durable steps a second, in turns with ours (SQLite FULL)");
     println!("  Restate: not run; its step needs a service of its own behind HTTP on the same cores");
     for peer in &PEERS {
-        match install(directory, peer) {
+        match install(&directory.join(peer.package), &[peer.package]) {
             Ok(python) => race(directory, peer, &python)?,
             Err(problem) => println!("  {}: does not install here: {problem}", peer.package),
         }
     }
     Ok(())
-}
-
-fn install(directory: &Path, peer: &Peer) -> Result<PathBuf, String> {
-    let place = directory.join(peer.package);
-    let run = |program: &Path, arguments: &[&str]| {
-        let output = Command::new(program).args(arguments).output().map_err(|error| error.to_string())?;
-        let problem = String::from_utf8_lossy(&output.stderr);
-        let last = problem.lines().last().unwrap_or("it does not say why").to_owned();
-        if output.status.success() { Ok(()) } else { Err(last) }
-    };
-    run(Path::new("python3"), &["-m", "venv", &place.display().to_string()])?;
-    let python = place.join("bin/python");
-    run(&python, &["-m", "pip", "install", "--quiet", peer.package])?;
-    Ok(python)
 }
 
 fn race(directory: &Path, peer: &Peer, python: &Path) -> Result<(), Box<dyn Error>> {

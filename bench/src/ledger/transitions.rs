@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use callboard_ledger::{Ledger, Options};
 
 use super::fleet::Fleet;
-use super::fleet::cluster::Cluster;
 use super::{bare, large, peers, upkeep};
+use crate::cluster::Cluster;
 use crate::measure::{self, Plan, Series, Side, Took, Watch};
 
 /// Long laps: a sync of this disk takes from 50 microseconds to some milliseconds.
