@@ -36,7 +36,7 @@ const BENCHES: &[Bench] = &[
     Bench {
         name: "board",
         shows: "tasks through their whole life a second and the time of a claim, with finished tasks behind; \
-                --behind N (several times) for how many, --peers for a job queue beside it",
+                --behind N (several times) for how many, --peers for apalis and procrastinate beside it",
         run: board::run,
     },
     Bench {

@@ -77,6 +77,7 @@ fn order(nth: usize, is_detached: bool) -> RunOrder {
         title: Some(format!("run {nth}")),
         labels: Vec::new(),
         parent: None,
+        on_child_failure: None,
         retry_of: None,
         timers: Timers::default(),
         limits: Limits::default(),

@@ -63,6 +63,10 @@ test("the story of a task that a worker did: claims, turns, runs, checks and the
   await said.getByText("passed", { exact: true }).first().waitFor();
   const commit = git("rev-parse", "--short=12", "main").toString().trim();
   await said.getByText(commit, { exact: true }).waitFor();
+  const changed = page.getByRole("region", { name: "What it changed" });
+  await changed.locator(".diff-lines .added", { hasText: "+hello world" }).waitFor();
+  assert.equal(await changed.locator(".diff-lines .removed").innerText(), "-hello");
+  assert.match(await changed.locator("header").innerText(), /1 file\s*\+1 −1/);
   const asked = page.getByRole("region", { name: "Asked for" });
   for (const text of ["Write a greeting into greeting.txt.", "writer", "grep -q world greeting.txt"]) {
     await asked.getByText(text).first().waitFor();
@@ -129,11 +133,16 @@ test("a card moves when its task is claimed, and its worker is shown", async (t)
   await cardIn(page, "Open", "moves").waitFor({ state: "detached" });
   assert.equal(await countOf(page, "Open"), "0");
   assert.equal(await page.evaluate(() => document.activeElement?.id), `card-${task.id}`, "the focus went with it");
-  await page
-    .getByRole("region", { name: "Workers" })
-    .locator(".worker", { hasText: worker })
-    .getByText("moves")
-    .waitFor();
+  const line = page.getByRole("region", { name: "Workers" }).locator(".worker", { hasText: worker });
+  await line.getByText("moves").waitFor();
+  const visual = (name) => line.and(page.locator(`[data-visual=${name}]`)).waitFor();
+  await visual("spawning");
+  await api(page, `/tasks/${task.id}/start`, {});
+  await visual("running");
+  assert.match(await line.innerText(), /●\s*Running/);
+  await line.getByText("its lease is in force").waitFor();
+  await api(page, `/tasks/${task.id}/done`, { summary: "moved" });
+  await visual("merging");
   assert.ok(await isMarked(page));
 });
 

@@ -12,4 +12,6 @@ await import("./evidence.mjs");
 await import("./live.mjs");
 await import("./looks.mjs");
 await import("./start.mjs");
+// Before the board: a crew that goes home when the board is quiet waits for tasks that other tests hold.
+await import("./inbox.mjs");
 await import("./board.mjs");

@@ -7,7 +7,18 @@ import { isDeepStrictEqual } from "node:util";
 import { api, ended, newPage, startRun, until, visit } from "./support.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const PAGES = ["/", "/fleet", "/fleet?group=state&ended=true", "/board", "/trends", "/machines?kind=task", "/admin"];
+const PAGES = [
+  "/",
+  "/inbox",
+  "/inbox?show=past",
+  "/inbox?show=rules",
+  "/fleet",
+  "/fleet?group=state&ended=true",
+  "/board",
+  "/trends",
+  "/machines?kind=task",
+  "/admin",
+];
 
 for (const theme of ["light", "dark"]) {
   test(`${theme} follows the system, in the declared colours`, async (t) => {
@@ -31,7 +42,14 @@ for (const theme of ["light", "dark"]) {
     const run = await startRun(page, "exit 3", "axe");
     await ended(page, run.id);
     const task = await api(page, "/tasks", { title: `axe ${theme}`, prompt: "look", gates: ["person:the design"] });
-    const paths = [`/e/${run.id}`, `/e/${run.id}?act=note`, `/fleet?ended=true&sel=${run.id}`];
+    const question = await api(page, "/questions", { text: `axe ${theme}?`, context: "look", options: ["yes", "no"] });
+    const paths = [
+      `/inbox?sel=${question.id}`,
+      `/e/${question.id}`,
+      `/e/${run.id}`,
+      `/e/${run.id}?act=note`,
+      `/fleet?ended=true&sel=${run.id}`,
+    ];
     for (const path of [...PAGES, ...paths, `/e/${task.id}?act=cancel`, `/board?sel=${task.id}`]) {
       await visit(page, path);
       await page.waitForSelector("h1");
@@ -56,7 +74,16 @@ test("at 360 px rows have two lines and nothing is wider than the screen", async
     files: ["a/long/path/".repeat(8)],
     gates: ["person:nobody is to claim it"],
   });
-  for (const path of [...PAGES, `/e/${run.id}`, `/fleet?ended=true&sel=${run.id}`, `/e/${task.id}`]) {
+  const text = "a_word_without_an_end".repeat(20);
+  const question = await api(page, "/questions", { text, context: text, options: [text.slice(0, 60), "no"] });
+  for (const path of [
+    ...PAGES,
+    `/inbox?sel=${question.id}`,
+    `/e/${question.id}`,
+    `/e/${run.id}`,
+    `/fleet?ended=true&sel=${run.id}`,
+    `/e/${task.id}`,
+  ]) {
     await visit(page, path);
     await page.waitForSelector("main > *");
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360, path);

@@ -12,7 +12,8 @@ import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 
 const BUILT = resolve(import.meta.dirname, "../../target/debug/callboard");
-const PROGRAM = process.env.CALLBOARD_BIN ?? BUILT;
+/** The program under test, for scripts of runs that call it. */
+export const PROGRAM = process.env.CALLBOARD_BIN ?? BUILT;
 const READY_MS = 20_000;
 const STOP_MS = 15_000;
 const run = promisify(execFile);

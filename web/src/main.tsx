@@ -13,6 +13,7 @@ import "./css/controls.css";
 import "./css/panels.css";
 import "./css/entity.css";
 import "./css/task.css";
+import "./css/inbox.css";
 import "./css/drawings.css";
 import "./css/admin.css";
 

@@ -1,5 +1,14 @@
 // Documents for tests, complete, with what a test is about put in.
-import type { AttentionItem, LedgerRecord, Machine, NormalizedState, TaskCard, View, Vocabulary } from "./api/types";
+import type {
+  AttentionItem,
+  LedgerRecord,
+  Machine,
+  NormalizedState,
+  Question,
+  TaskCard,
+  View,
+  Vocabulary,
+} from "./api/types";
 
 export function state(some: Partial<NormalizedState> = {}): NormalizedState {
   return {
@@ -101,6 +110,30 @@ export function card(some: Partial<TaskCard> = {}): TaskCard {
     progress: null,
     waits_for: [],
     next_move: "any worker that claims it",
+    ...some,
+  };
+}
+
+export function question(some: Partial<Question> = {}): Question {
+  return {
+    id: "qst_01m7grbsckepybw2zv8gzdsez6",
+    state: "asked",
+    source: "ask",
+    subject: null,
+    text: "Which port?",
+    context: null,
+    options: ["80", "8080"],
+    default: "hold",
+    asked_at: "2026-11-15T11:00:00.000000Z",
+    expires_at: null,
+    asked_by: "ann",
+    answerers: [],
+    scopes: [],
+    answer: null,
+    answered_by: null,
+    because: null,
+    rule: null,
+    ended_at: null,
     ...some,
   };
 }

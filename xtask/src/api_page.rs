@@ -8,11 +8,12 @@ use std::fmt::Write;
 use serde_json::Value;
 
 /// The parts of the page, in the order of a reader's questions: the tag and its heading.
-const PARTS: [(&str, &str); 8] = [
+const PARTS: [(&str, &str); 9] = [
     ("overview", "What needs you, and how it goes"),
     ("entities", "Entities"),
     ("commands", "Commands"),
     ("tasks", "The task board"),
+    ("questions", "Questions"),
     ("output", "Output and artifacts"),
     ("feed", "The feed"),
     ("reference", "Words and tables"),

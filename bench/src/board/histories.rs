@@ -59,7 +59,8 @@ impl Engine<'_> {
         }
     }
 
-    fn make(&self, name: &str) -> String {
+    /// A new place for a store, a file that is not there yet or an empty database.
+    pub(super) fn make(&self, name: &str) -> String {
         match self {
             Self::Sqlite(directory) => file(directory, name).display().to_string(),
             Self::Postgres(cluster) => cluster.database(name),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::cycles::Workers;
 use super::histories::{Engine, History};
-use super::queues::Queue;
+use super::queues::{self, Queue};
 use crate::cluster::Cluster;
 use crate::measure::{Took, Watch, grouped};
 
@@ -35,17 +35,13 @@ struct Measured {
 pub(crate) fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
     let (behind, with_peers) = parse(arguments)?;
     let directory = tempfile::tempdir()?;
+    let queues = if with_peers { queues::all(directory.path()) } else { Vec::new() };
     let watch = Watch::start()?;
-    on(&Engine::Sqlite(directory.path()), &behind, None)?;
+    on(&Engine::Sqlite(directory.path()), &behind, &queues)?;
     println!("{}", watch.conditions()?);
     let cluster = Cluster::start();
-    let queue = with_peers.then(|| Queue::install(directory.path())).transpose();
-    let queue = queue.unwrap_or_else(|problem| {
-        println!("{}: does not install here: {problem}", Queue::NAME);
-        None
-    });
     let watch = Watch::start()?;
-    on(&Engine::Postgres(&cluster), &behind, queue.as_ref().map(|queue| (queue, &cluster)))?;
+    on(&Engine::Postgres(&cluster), &behind, &queues)?;
     println!("{}", watch.conditions()?);
     Ok(())
 }
@@ -67,7 +63,7 @@ fn parse(arguments: &[String]) -> Result<(Vec<u64>, bool), Box<dyn Error>> {
 }
 
 /// Measures all sides of one engine, in turns.
-fn on(engine: &Engine<'_>, behind: &[u64], queue: Option<(&Queue, &Cluster)>) -> Result<(), Box<dyn Error>> {
+fn on(engine: &Engine<'_>, behind: &[u64], queues: &[Queue]) -> Result<(), Box<dyn Error>> {
     println!("\ntasks through their whole life a second, on {}", engine.name());
     let mut sides: Vec<(Measured, Work<'_>)> = Vec::new();
     let mut histories = Vec::new();
@@ -80,11 +76,11 @@ fn on(engine: &Engine<'_>, behind: &[u64], queue: Option<(&Queue, &Cluster)>) ->
             let cycles = enough(&mut workers)?;
             let work = move || ours(&mut workers, count, cycles);
             sides.push((Measured::new("callboard", count, history.behind(), false), Box::new(work)));
-            if let Some((queue, cluster)) = queue {
+            for queue in queues.iter().filter(|queue| queue.is_for(engine)) {
                 let behind = history.behind();
-                let url = cluster.database(&format!("queue_{behind}_{count}"));
-                let work = move || queue.lap(&url, count, behind);
-                sides.push((Measured::new(Queue::NAME, count, behind, true), Box::new(work)));
+                let place = engine.make(&format!("{}_{behind}_{count}", queue.name));
+                let work = move || queue.lap(&place, count, behind);
+                sides.push((Measured::new(queue.name, count, behind, true), Box::new(work)));
             }
         }
     }
@@ -180,7 +176,7 @@ fn print(measured: &[Measured]) {
             if is_same_board || is_shorter {
                 let (median, least, most) = side.times(other);
                 println!(
-                    "  {} workers, {} behind / {}, {} behind: {median:.2} times ({least:.2} - {most:.2})",
+                    "  with {} at once, {} behind / {}, {} behind: {median:.2} times ({least:.2} - {most:.2})",
                     side.workers,
                     grouped(side.behind as f64),
                     other.name,

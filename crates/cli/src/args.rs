@@ -12,7 +12,13 @@ use crate::commands::board::events::EventsArgs;
 use crate::commands::board::inspect::InspectArgs;
 use crate::commands::board::ps::PsArgs;
 use crate::commands::board::why::WhyArgs;
+use crate::commands::crew::timeouts::TimeoutsArgs;
 use crate::commands::crew::work::WorkArgs;
+use crate::commands::crew::workers::WorkersArgs;
+use crate::commands::desk::answer::AnswerArgs;
+use crate::commands::desk::ask::AskArgs;
+use crate::commands::desk::inbox::InboxArgs;
+use crate::commands::desk::rules::RulesArgs;
 use crate::commands::host::demo::DemoArgs;
 use crate::commands::host::doctor::DoctorArgs;
 use crate::commands::host::mcp::McpArgs;
@@ -30,6 +36,7 @@ use crate::commands::reference::derive::DeriveArgs;
 use crate::commands::reference::machines::MachinesArgs;
 use crate::commands::reference::man::ManArgs;
 use crate::commands::reference::reasons::ReasonsArgs;
+use crate::commands::runs::abort::AbortArgs;
 use crate::commands::runs::heartbeat::HeartbeatArgs;
 use crate::commands::runs::logs::{AttachArgs, LogsArgs};
 use crate::commands::runs::note::NoteArgs;
@@ -77,15 +84,22 @@ enum Command {
     Attach(AttachArgs),
     Events(EventsArgs),
     Attention(AttentionArgs),
+    Inbox(InboxArgs),
+    Answer(AnswerArgs),
+    Ask(AskArgs),
+    Rules(RulesArgs),
     Task(TaskArgs),
     Board(BoardArgs),
+    Workers(WorkersArgs),
     Stop(StopArgs),
+    Abort(AbortArgs),
     Retry(RetryArgs),
     Wait(WaitArgs),
     Reap(ReapArgs),
     Heartbeat(HeartbeatArgs),
     Note(NoteArgs),
     Work(WorkArgs),
+    Timeouts(TimeoutsArgs),
     Doctor(DoctorArgs),
     Serve(ServeArgs),
     Mcp(McpArgs),
@@ -132,15 +146,22 @@ impl Cli {
             Command::Attach(args) => args.run(&screen, &store),
             Command::Events(args) => args.run(&screen, &store),
             Command::Attention(args) => args.run(&screen, &store),
+            Command::Inbox(args) => args.run(&screen, &store),
+            Command::Answer(args) => args.run(&screen, &store),
+            Command::Ask(args) => args.run(&screen, &store),
+            Command::Rules(args) => args.run(&screen, &store),
             Command::Task(args) => args.run(&screen, &store),
             Command::Board(args) => args.run(&screen, &store),
+            Command::Workers(args) => args.run(&screen, &store),
             Command::Stop(args) => args.run(&screen, &store),
+            Command::Abort(args) => args.run(&screen, &store),
             Command::Retry(args) => args.run(&screen, &store),
             Command::Wait(args) => args.run(&screen, &store),
             Command::Reap(args) => args.run(&screen, &store),
             Command::Heartbeat(args) => args.run(&screen, &store),
             Command::Note(args) => args.run(&screen, &store),
             Command::Work(args) => args.run(&screen, &store),
+            Command::Timeouts(args) => args.run(&screen, &store),
             Command::Doctor(args) => args.run(&screen, &store),
             Command::Serve(args) => args.run(&screen, &store),
             Command::Mcp(args) => args.run(&store),

@@ -52,7 +52,7 @@ impl Exit {
     /// A person broke it off.
     const INTERRUPTED: Self = Self { code: 130, meaning: "the run was aborted, by Ctrl-C for instance" };
     /// It was called off.
-    const TERMINATED: Self = Self { code: 143, meaning: "the run was cancelled" };
+    pub(crate) const TERMINATED: Self = Self { code: 143, meaning: "the run was cancelled" };
 
     const ALL: [Self; 9] = [
         Self::DONE,

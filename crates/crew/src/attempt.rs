@@ -7,9 +7,10 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use callboard_engine::tasks::{Asking, Done, Hold, TaskError, TaskFailure};
+use callboard_engine::tasks::{Asking, Done, Hold, TaskError, TaskFailure, sample_facts, timeout_for};
 use callboard_engine::{StopFor, ask_to_stop, new_id, output};
-use callboard_kernel::task::{self, Scope};
+use callboard_kernel::task;
+use callboard_kernel::timeout::SampleEnd;
 use callboard_kernel::{EntityId, Facts, TurnGoal, Value, fact};
 use callboard_ledger::{Page, RecordScope, Sequence, Slice, Stored, error_chain};
 use callboard_lifecycle::{Kind, ReasonCode, Words};
@@ -20,7 +21,7 @@ use crate::git::{Attempt as Begin, CommitId, GitRepository, TaskWorktree};
 use crate::mcp::Equipment;
 use crate::outcome::{Outcome, ended, outcome};
 use crate::profile::Filling;
-use crate::prompt::prompt;
+use crate::prompt::{answers, prompt};
 
 /// How long anything is waited for before a look at the lease and the run.
 const LOOK: Duration = Duration::from_millis(150);
@@ -75,9 +76,13 @@ impl Crew {
         };
         let run = new_id(Kind::Session, self.now());
         let equipment = self.equipment(run);
-        let request = self.request(stored, &place, hold, &equipment);
-        let facts = self.place_facts(&place, hold);
-        self.fresh(asking).launched(hold, Some(run), facts)?;
+        let told = answers(&self.ledger, hold.task)?;
+        let bound = timeout_for(&self.ledger, &stored.entity.facts, self.profile.name.as_deref())?;
+        let mut request = self.request(stored, &place, hold, &equipment, &told);
+        request.timeout_s = Some(bound.timeout.bound.as_secs_f64());
+        let mut facts = self.place_facts(&place, hold);
+        facts.merge(&bound.bound_facts());
+        self.fresh(asking).launched(hold, Some(run), facts, &bound.turn_facts())?;
         if let Err(problem) = self.launch.start(run, &format!("task {}", hold.task), &request) {
             // A command that is not there is the end of a run. Without one the supervisor could not begin, which may work later.
             if let Some(run) = self.ledger.entity(run)?.filter(|run| ended(&run.entity).is_some()) {
@@ -98,7 +103,7 @@ impl Crew {
                     goal == TurnGoal::Compacting
                 });
                 show(rest);
-                self.note_end(&place, hold, run);
+                self.note_end(&place, hold, run, rest);
                 Ok(())
             }
             Err(Stopped::Leaving) => {
@@ -168,11 +173,19 @@ impl Crew {
         facts
     }
 
-    fn request(&self, stored: &Stored, place: &Place, hold: &Hold, equipment: &Equipment) -> RunRequest {
+    fn request(
+        &self,
+        stored: &Stored,
+        place: &Place,
+        hold: &Hold,
+        equipment: &Equipment,
+        answers: &[String],
+    ) -> RunRequest {
         let facts = &stored.entity.facts;
-        let (task, text) = (hold.task.to_string(), prompt(facts));
+        let (task, text) = (hold.task.to_string(), prompt(facts, answers));
         let title = facts.read(fact::TITLE).unwrap_or("a task");
-        let session = facts.read(fact::VENDOR_SESSION).filter(|_| facts.read(fact::RETRIES).unwrap_or(0) > 0);
+        let goes_on = facts.read(fact::RETRIES).unwrap_or(0) > 0 || !answers.is_empty();
+        let session = facts.read(fact::VENDOR_SESSION).filter(|_| goes_on);
         let config = equipment.config();
         let filling =
             Filling { prompt: &text, title, worktree: &place.dir, task: &task, session, mcp_config: &config };
@@ -185,9 +198,6 @@ impl Crew {
         request.env = variables.map(|(name, value)| (name.to_owned(), Some(value))).into();
         request.env.extend(self.profile.env.iter().map(|(name, value)| (name.clone(), Some(value.clone()))));
         self.equip(&mut request, argv, equipment);
-        let scope = facts.read(fact::SCOPE).and_then(|word| Scope::parse(word).ok()).unwrap_or(Scope::Medium);
-        let bound = facts.read(fact::TIMEOUT_S).unwrap_or((scope.minutes() * 60) as f64);
-        request.timeout_s = Some(bound);
         request.idle_timeout_s = self.profile.idle_timeout.map(|span| span.as_secs_f64());
         request.memory_bytes = self.profile.memory_bytes;
         request.sandbox = self.profile.sandbox.clone().map(|profile| SandboxRequest {
@@ -276,7 +286,7 @@ impl Crew {
     }
 
     /// Records how the files and the session of an attempt were when it ended, after a report that was not the worker's.
-    fn note_end(&self, place: &Place, hold: &Hold, run: EntityId) {
+    fn note_end(&self, place: &Place, hold: &Hold, run: EntityId, rest: TurnGoal) {
         let mut data = Facts::none();
         if let Some(git) = &place.git {
             let name = turn_ref(hold, "end");
@@ -287,6 +297,9 @@ impl Crew {
         }
         if let Ok(Some(run)) = self.ledger.entity(run) {
             data.merge(&session_of(&run));
+            if rest == TurnGoal::Verifying {
+                data.merge(&took(&run, SampleEnd::Finished));
+            }
         }
         // Evidence is worth having; the task goes on without it.
         drop(self.asking(self.system_actor()).note_turn(hold.turn, data));
@@ -323,7 +336,12 @@ impl Crew {
         data.merge(&session_of(run));
         let Some(state) = ended(&run.entity) else { return Ok(()) };
         let asking = self.fresh(asking);
-        match outcome(&run.entity, state, self.now()) {
+        let outcome = outcome(&run.entity, state, self.now());
+        if let Some(end) = outcome.sample(&run.entity) {
+            // Later bounds follow from it; the task goes on without it.
+            drop(asking.note_turn(hold.turn, took(run, end)));
+        }
+        match outcome {
             Outcome::Done(summary) => {
                 let evidence = format!("{} {}", run.entity.state.id, state.name());
                 asking.report_done(hold, &Done { summary, evidence, data })
@@ -399,6 +417,12 @@ fn session_of(run: &Stored) -> Facts {
     let agent = run.entity.facts.read(fact::AGENT);
     let session = agent.and_then(|agent| agent.read(fact::VENDOR_SESSION));
     session.map_or_else(Facts::none, |session| Facts::none().and(fact::VENDOR_SESSION, session))
+}
+
+/// How long an attempt took, as its supervisor measured it.
+fn took(run: &Stored, end: SampleEnd) -> Facts {
+    let elapsed = run.entity.facts.read(fact::ELAPSED_S);
+    elapsed.map_or_else(Facts::none, |seconds| sample_facts(seconds, end))
 }
 
 /// The hidden ref of the files at the beginning or the end of a turn.

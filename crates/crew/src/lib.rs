@@ -5,6 +5,7 @@
 
 mod attempt;
 mod crew;
+mod diff;
 mod gates;
 pub mod git;
 mod janitor;
@@ -18,6 +19,7 @@ mod recovery;
 mod worktrees;
 
 pub use crew::{Crew, CrewSignal, Until};
+pub use diff::{NoDiff, TaskComparison};
 pub use janitor::{JanitorService, RequestCommands};
 pub use launch::RunLauncher;
 pub use mcp::{McpClient, McpServer, UnknownMcpClient};

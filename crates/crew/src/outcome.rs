@@ -4,6 +4,7 @@
 //! 137 alone is never called out of memory. Deliberately absent: verifying the work.
 
 use callboard_engine::tasks::TaskFailure;
+use callboard_kernel::timeout::SampleEnd;
 use callboard_kernel::{Entity, Facts, Moment, fact};
 use callboard_lifecycle::session::SessionState;
 use callboard_lifecycle::task::TransitionReason;
@@ -19,6 +20,20 @@ pub(crate) enum Outcome {
     Failed(Box<TaskFailure>),
     /// The provider's limit is reached until this moment.
     Limited(Moment, String),
+}
+
+impl Outcome {
+    /// How the attempt counts for the bounds of later ones; not at all if it failed or was silent, which says nothing of how long the work
+    /// takes.
+    pub(crate) fn sample(&self, run: &Entity) -> Option<SampleEnd> {
+        const DEADLINE: ReasonCode = ReasonCode::of("run.timed_out.deadline");
+        let is_late = run.reasons.first().is_some_and(|reason| reason.code == DEADLINE);
+        match self {
+            Self::Done(_) => Some(SampleEnd::Finished),
+            Self::Failed(_) => is_late.then_some(SampleEnd::TimedOut),
+            Self::Limited(..) => None,
+        }
+    }
 }
 
 /// The state of a run, if it is one that has ended.
@@ -151,6 +166,10 @@ fn by_code(code: &str, message: &str) -> Sorted {
         "run.failed.signal" | "run.failed.core_dump" => sort(REPORTED, None, Some(Abort::Unknown), false),
         "run.aborted.sigint" | "run.aborted.sigquit" => {
             sort(ABORTED, Some(Canonical::Aborted), Some(Abort::UserInterrupt), true)
+        }
+        "run.cancelled.sibling" => {
+            let task = const { ReasonCode::of("task.failed.sibling_aborted") };
+            sort(task, Some(Canonical::SiblingAborted), Some(Abort::SiblingAborted), true)
         }
         "run.cancelled.parent" => sort(ABORTED, Some(Canonical::Aborted), Some(Abort::ParentAborted), true),
         _ if code.starts_with("run.timed_out.") => {

@@ -32,7 +32,7 @@ words! {
     pub enum WorktreeFate is "fate of a worktree" {
         /// The task goes on: it is removed when the task is closed.
         UntilClosed = "until_closed",
-        /// The task is over, and refs hold everything in it: whoever wants the room may remove it.
+        /// The task is over, and refs hold everything in it: the janitor removes it.
         Removable = "removable",
         /// The task is over, and only the worktree holds its work: it stays.
         Stays = "stays",
@@ -74,12 +74,30 @@ pub(crate) fn worktrees_dir(state_dir: &Path) -> PathBuf {
 /// When the store cannot be read.
 pub fn worktrees(ledger: &Ledger, state_dir: &Path) -> Result<Vec<WorktreeReport>, ReadError> {
     let root = worktrees_dir(state_dir);
-    let entries = std::fs::read_dir(&root).into_iter().flatten().flatten();
+    tasks_in(&root).into_iter().map(|id| Ok(report(&root, id, ledger.entity(id)?))).collect()
+}
+
+/// The tasks that are over and whose worktrees can be removed. The worktree of a task that goes on is not even read: its agent is at work
+/// in it.
+pub(crate) fn removable(ledger: &Ledger, state_dir: &Path) -> Result<Vec<Stored>, ReadError> {
+    let root = worktrees_dir(state_dir);
+    let mut found = Vec::new();
+    for id in tasks_in(&root) {
+        let Some(stored) = ledger.entity(id)?.filter(is_over) else { continue };
+        if report(&root, id, Some(stored.clone())).fate == WorktreeFate::Removable {
+            found.push(stored);
+        }
+    }
+    Ok(found)
+}
+
+fn tasks_in(root: &Path) -> Vec<EntityId> {
+    let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
     let dirs = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
     let ids = dirs.filter_map(|entry| entry.file_name().to_str()?.parse::<EntityId>().ok());
     let mut ids: Vec<EntityId> = ids.filter(|id| id.kind() == Kind::Task).collect();
     ids.sort_unstable_by_key(ToString::to_string);
-    ids.into_iter().map(|id| Ok(report(&root, id, ledger.entity(id)?))).collect()
+    ids
 }
 
 fn report(root: &Path, id: EntityId, task: Option<Stored>) -> WorktreeReport {
@@ -124,10 +142,15 @@ fn content(status: &WorktreeStatus, task: Option<&Stored>) -> WorktreeContent {
 
 fn fate(task: Option<&Stored>, status: Option<&WorktreeStatus>) -> WorktreeFate {
     let (Some(task), Some(status)) = (task, status) else { return WorktreeFate::Unknown };
-    let next = task::state(&task.entity).and_then(|state| task::next_move(state, &task.entity.facts));
-    match next {
-        Some(NextMove::Nobody) if status.is_held => WorktreeFate::Removable,
-        Some(NextMove::Nobody) => WorktreeFate::Stays,
-        Some(_) | None => WorktreeFate::UntilClosed,
+    match (is_over(task), status.is_held) {
+        (true, true) => WorktreeFate::Removable,
+        (true, false) => WorktreeFate::Stays,
+        (false, _) => WorktreeFate::UntilClosed,
     }
+}
+
+/// Does nobody and nothing move the task on any more?
+fn is_over(task: &Stored) -> bool {
+    let next = task::state(&task.entity).and_then(|state| task::next_move(state, &task.entity.facts));
+    matches!(next, Some(NextMove::Nobody))
 }

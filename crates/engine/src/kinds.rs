@@ -4,6 +4,7 @@
 
 mod claim;
 mod play;
+mod question;
 mod rules;
 mod schedule;
 mod session;
@@ -23,6 +24,8 @@ pub(crate) fn rules(kind: Kind) -> &'static dyn KindRules {
         Kind::Claim => &claim::Rules,
         Kind::Invocation => &Plain,
         Kind::Play => &play::Rules,
+        Kind::Question => &question::Rules,
+        Kind::Rule => &Plain,
         Kind::Schedule => &schedule::Rules,
         Kind::Session => &session::Rules,
         Kind::Show => &show::Rules,

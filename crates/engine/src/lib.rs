@@ -3,11 +3,13 @@
 //! Invariant: a surface asks here and shows what it is told; nothing here decides a state, which is the kernel's, or
 //! keeps one, which is the ledger's.
 
+mod abort;
 pub mod board;
 mod host;
 mod ids;
 mod judging;
 mod kinds;
+pub mod questions;
 mod recovery;
 mod redact;
 mod run;
@@ -21,6 +23,7 @@ pub use callboard_notify as notify;
 pub use callboard_supervisor::private_files::{keep_private, read_plain};
 pub use callboard_supervisor::{Stream, mutant, on_path, output};
 
+pub use abort::{AbortError, AbortOrder, AbortPlan, AbortRole, AbortTarget, AbortedTool, aborted_tool};
 pub use host::{EnclosingRun, Host, descriptor, is_inside, project_of, run_around};
 pub use ids::{id_of_key, id_of_roots, new_id};
 pub use judging::{

@@ -13,7 +13,7 @@ use callboard_kernel::{
     Actor, Command, EvidenceRef, Facts, Moment, Observe, Order, StateReason, SupervisorSeen, fact,
 };
 use callboard_ledger::{AppendError, Ledger, Receipt, Request, Stored};
-use callboard_lifecycle::{Health, ReasonCode};
+use callboard_lifecycle::{ActorClass, Health, ReasonCode};
 use callboard_supervisor::process::{self, Sent, Sighting};
 
 use crate::host::owner::stranger;
@@ -33,6 +33,10 @@ pub enum StopFor {
     Operator,
     /// The run that started it.
     Parent,
+    /// A run beside it, below the same parent.
+    Sibling,
+    /// A run that it started.
+    Child,
     /// An agent inside of a run, which is no person.
     Agent,
 }
@@ -86,18 +90,19 @@ pub fn wish_to_stop(
     wish: StopWish,
 ) -> Result<(Receipt, StopOutcome), AppendError> {
     let StopWish { actor, wanted, said, key, cause, now } = wish;
-    let word = match wanted {
-        StopFor::Operator => "operator",
-        StopFor::Parent => "parent",
-        StopFor::Agent => "agent",
-    };
+    let word = word_of(wanted);
     let asked = Facts::none().and(fact::CAUSE, word).and(fact::BY, actor.id.as_str()).and(fact::AT, now);
     let said = said.filter(|said| !said.trim().is_empty());
+    let mut asked = asked;
+    if let Some(said) = &said {
+        asked.record(fact::MESSAGE, said.as_str());
+    }
     let told = said.unwrap_or_else(|| format!("{} asks it to stop", actor.id));
     let reasons = match wanted {
         // What a program asks for is no person's word: it is kept as a fact, not as a reason.
         StopFor::Agent => Vec::new(),
-        StopFor::Operator | StopFor::Parent => vec![
+        _ if actor.class == ActorClass::Agent => Vec::new(),
+        StopFor::Operator | StopFor::Parent | StopFor::Sibling | StopFor::Child => vec![
             StateReason::new(const { ReasonCode::of("system.operator.note") }, told.as_str())
                 .shown_by(EvidenceRef::human_assertion(told.as_str())),
         ],
@@ -107,6 +112,17 @@ pub fn wish_to_stop(
     command.key = key;
     let receipt = ledger.append(Request { command, actor, now, cause })?;
     Ok((receipt, wake(stored, ledger.is_shared())))
+}
+
+/// As the wish is recorded.
+const fn word_of(wanted: StopFor) -> &'static str {
+    match wanted {
+        StopFor::Operator => "operator",
+        StopFor::Parent => "parent",
+        StopFor::Sibling => "sibling",
+        StopFor::Child => "child",
+        StopFor::Agent => "agent",
+    }
 }
 
 /// What the process table and the lease say of the supervisor of a run, for the guard of its end by hand.
@@ -140,7 +156,7 @@ fn living_supervisor(stored: &Stored, sight: &Viewpoint<'_>) -> Option<ProcessId
 }
 
 /// Wakes the supervisor of a run, which then looks for a wish.
-fn wake(stored: &Stored, is_shared: bool) -> StopOutcome {
+pub(crate) fn wake(stored: &Stored, is_shared: bool) -> StopOutcome {
     let facts = &stored.entity.facts;
     let Some(supervisor) = keeper(facts) else { return StopOutcome::NobodyThere };
     let supervisor = identity(&supervisor);
@@ -174,8 +190,16 @@ pub(crate) fn wish(facts: &Facts) -> Option<(StopFor, String, Option<Moment>)> {
     let wish = facts.read(fact::STOP_WISH)?;
     let wanted = match wish.read(fact::CAUSE) {
         Some("parent") => StopFor::Parent,
+        Some("sibling") => StopFor::Sibling,
+        Some("child") => StopFor::Child,
         Some("agent") => StopFor::Agent,
         Some(_) | None => StopFor::Operator,
     };
-    Some((wanted, wish.read(fact::BY).unwrap_or("somebody").to_owned(), wish.read(fact::AT)))
+    let by = wish.read(fact::BY).unwrap_or("somebody");
+    let by = match (wanted, wish.read(fact::MESSAGE)) {
+        // The one that is named has the words of who asked in a reason of its own.
+        (StopFor::Operator | StopFor::Agent, _) | (_, None) => by.to_owned(),
+        (StopFor::Parent | StopFor::Sibling | StopFor::Child, Some(said)) => format!("{by}: {said}"),
+    };
+    Some((wanted, by, wish.read(fact::AT)))
 }

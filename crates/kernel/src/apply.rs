@@ -67,7 +67,8 @@ pub fn apply(state: &mut State, event: &Event) -> Result<(), Misfit> {
     if event.entity != state.id {
         return Err(Misfit::Entity { event: event.entity, state: state.id });
     }
-    if event.version != state.version + 1 {
+    // A store that somebody edited may hold any number.
+    if state.version.checked_add(1) != Some(event.version) {
         return Err(Misfit::Version { id: state.id, has: state.version, makes: event.version });
     }
     if event.from != state.lifecycle || !follows(event) {

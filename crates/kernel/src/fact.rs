@@ -273,6 +273,8 @@ facts! {
     NETWORK: Text = "network";
     /// How it went.
     OUTCOME: Text = "outcome";
+    /// What becomes of a tree when something that it started fails.
+    ON_CHILD_FAILURE: Text = "on_child_failure";
     /// The id of what started it.
     PARENT: Text = "parent";
     /// What it is doing after its command exited.
@@ -419,6 +421,36 @@ facts! {
     LEASE_MS: Whole = "lease_ms";
     /// What a task asks its agent to do.
     PROMPT: Text = "prompt";
+    /// The entity that a question is about.
+    SUBJECT: Text = "subject";
+    /// What a question is about, which says what an answer does.
+    SOURCE: Text = "source";
+    /// What will happen, and what somebody should know before they answer.
+    CONTEXT: Text = "context";
+    /// The answers that a question offers.
+    OPTIONS: Items = "options";
+    /// Whether an option lets something happen that would not happen otherwise.
+    GRANTS: Flag = "grants";
+    /// What happens if nobody answers in time.
+    ON_EXPIRY: Text = "on_expiry";
+    /// Those who may answer, if not everybody.
+    ANSWERERS: Items = "answerers";
+    /// Who asked.
+    ASKED_BY: Text = "asked_by";
+    /// The answer.
+    ANSWER: Text = "answer";
+    /// Who answered.
+    ANSWERED_BY: Text = "answered_by";
+    /// Why, in the words of who decided.
+    BECAUSE: Text = "because";
+    /// What standing rules can be made of an answer.
+    RULE_SCOPES: Items = "rule_scopes";
+    /// What every question carries that a standing rule covers.
+    COVERS: Text = "covers";
+    /// The standing rule that answered.
+    STANDING_RULE: Text = "standing_rule";
+    /// The question that led to it.
+    QUESTION: Text = "question";
     /// Who a task is for.
     ROLE: Text = "role";
     /// How urgent a task is; 1 comes first.
@@ -515,6 +547,18 @@ facts! {
     COMPACTING: Flag = "compacting";
     /// What a worker is doing beside its state: merging, committing.
     ACTIVITY: Text = "activity";
+    /// How long an attempt may take, and what that follows from.
+    BOUND: Part = "bound";
+    /// What a bound follows from.
+    RULE: Text = "rule";
+    /// The 95th percentile of what earlier attempts took.
+    P95_S: Number = "p95_s";
+    /// How many earlier attempts were compared.
+    SAMPLE_COUNT: Whole = "sample_count";
+    /// The turns of earlier attempts that a bound follows from.
+    SAMPLES: Items = "samples";
+    /// How an attempt ended whose duration counts for later bounds.
+    SAMPLE: Text = "sample";
     /// How often it was tried again.
     RETRIES: Whole = "retries";
     /// How often it may be tried again.
@@ -609,6 +653,10 @@ facts! {
     MISSING: Part = "missing";
     /// The condition that somebody was told of.
     NOTIFIED: Part = "notified";
+    /// The wish that the processes of the open tool call are ended.
+    TOOL_ABORT_WISH: Part = "tool_abort_wish";
+    /// What became of a tool call that was to be ended.
+    TOOL_ABORTED: Part = "tool_aborted";
     /// The tool call that is open.
     OPEN_TOOL: Part = "open_tool";
     /// What was written.

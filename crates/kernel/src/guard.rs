@@ -12,6 +12,7 @@ use crate::entity::Entity;
 use crate::fact;
 use crate::facts::Facts;
 use crate::lease::{HeldLease, LeaseState};
+use crate::question;
 use crate::task;
 
 /// How often a task is tried again unless its own record says otherwise.
@@ -84,6 +85,53 @@ pub fn ask(
         Guard::FilesFree => files(entity, context),
         Guard::SubtasksSettled => subtasks(testimony),
         Guard::HasNextMove => next_move(entity, order),
+        Guard::AnswerOffered => offered(entity, order),
+        Guard::MayAnswer => may_answer(&entity.facts, context),
+        Guard::DefaultDue => default_due(entity, order, context),
+        Guard::AskedByActor => asked_by(&entity.facts, context),
+    }
+}
+
+fn offered(entity: &Entity, order: &Transition) -> GuardAnswer {
+    match question::not_offered(&entity.facts, order.data.read(fact::ANSWER)) {
+        None => GuardAnswer::Holds,
+        Some(because) => GuardAnswer::Fails {
+            because,
+            help: format!("see what it offers: callboard answer {}", entity.state.id),
+        },
+    }
+}
+
+fn may_answer(facts: &Facts, context: &Context<'_>) -> GuardAnswer {
+    let who = question::answerers(facts);
+    if who.is_empty() || who.contains(&context.actor.id.as_str()) {
+        return GuardAnswer::Holds;
+    }
+    GuardAnswer::Fails {
+        because: format!("only {} may answer it", who.join(", ")),
+        help: "leave it to them".to_owned(),
+    }
+}
+
+fn default_due(entity: &Entity, order: &Transition, context: &Context<'_>) -> GuardAnswer {
+    let fails = |because| GuardAnswer::Fails {
+        because,
+        help: format!("let a person answer it: callboard answer {}", entity.state.id),
+    };
+    match question::default_due(&entity.facts, context.now) {
+        Err(because) => fails(because),
+        Ok(default) if default.as_deref() == order.data.read(fact::ANSWER) => GuardAnswer::Holds,
+        Ok(_) => fails("the command records another answer than its default".to_owned()),
+    }
+}
+
+fn asked_by(facts: &Facts, context: &Context<'_>) -> GuardAnswer {
+    if facts.read(fact::ASKED_BY) == Some(context.actor.id.as_str()) {
+        return GuardAnswer::Holds;
+    }
+    GuardAnswer::Fails {
+        because: format!("{} did not ask it", context.actor.id),
+        help: "leave it to whoever asked, or answer it".to_owned(),
     }
 }
 

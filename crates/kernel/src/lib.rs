@@ -25,10 +25,13 @@ mod refusal;
 mod severity;
 mod way;
 
+pub mod abort;
 pub mod fact;
 pub mod health;
+pub mod question;
 pub mod redact;
 pub mod task;
+pub mod timeout;
 
 pub use actor::Actor;
 pub use apply::{Misfit, State, apply};

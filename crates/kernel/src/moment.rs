@@ -32,6 +32,11 @@ impl Moment {
     pub const fn plus(self, span: Duration) -> Self {
         Self(self.0.saturating_add(span.as_micros() as i64))
     }
+
+    /// The moment this much earlier.
+    pub const fn minus(self, span: Duration) -> Self {
+        Self(self.0.saturating_sub(span.as_micros() as i64))
+    }
 }
 
 impl From<jiff::Timestamp> for Moment {

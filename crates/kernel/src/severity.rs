@@ -83,7 +83,11 @@ const fn outcome_v1(outcome: Outcome) -> Loudness {
         | Outcome::Closed
         | Outcome::Dead
         | Outcome::Reaped
-        | Outcome::Superseded => Loudness::Quiet,
+        | Outcome::Superseded
+        | Outcome::Answered
+        | Outcome::Expired
+        | Outcome::Withdrawn
+        | Outcome::Revoked => Loudness::Quiet,
     }
 }
 
@@ -102,6 +106,10 @@ const fn outcome_v2(outcome: Outcome, chosen: bool) -> Loudness {
         | Outcome::Dead
         | Outcome::Reaped
         | Outcome::Superseded
+        | Outcome::Answered
+        | Outcome::Expired
+        | Outcome::Withdrawn
+        | Outcome::Revoked
         | Outcome::Unknown => Loudness::Quiet,
     }
 }

@@ -3,6 +3,8 @@
 //! Invariant: all of it follows from the task's own records, so the store, the guards and every surface give the same answer.
 //! Deliberately absent: looking whether a dependency is there, which the services do and record.
 
+mod board;
+
 use callboard_lifecycle::task::TaskState;
 use callboard_lifecycle::words;
 use callboard_lifecycle::{Kind, Lifecycle, Words};
@@ -15,6 +17,8 @@ use crate::guard::RETRIES_MAX;
 use crate::id::EntityId;
 use crate::moment::Moment;
 use crate::way::TurnGoal;
+
+pub use board::{BoardColumn, is_handed_in, is_over, is_undecided};
 
 /// The priority of a task that has none: 1 is the most urgent.
 pub const PRIORITY: i64 = 2;
@@ -85,6 +89,13 @@ pub enum Dependency {
         /// A command that succeeds once it is, read by a shell.
         command: String,
     },
+    /// An answer to a question.
+    Question {
+        /// Which one.
+        id: EntityId,
+        /// What is asked.
+        text: String,
+    },
 }
 
 impl Dependency {
@@ -99,6 +110,9 @@ impl Dependency {
             Self::Time { at } => on("time").and(fact::AT, *at),
             Self::Command { command } => on("command").and(fact::COMMAND, command.as_str()),
             Self::PullRequest { command } => on("pull_request").and(fact::COMMAND, command.as_str()),
+            Self::Question { id, text } => {
+                on("question").and(fact::ID, id.to_string()).and(fact::TEXT, text.as_str())
+            }
         }
     }
 
@@ -116,7 +130,23 @@ impl Dependency {
             "time" => Some(Self::Time { at: facts.read(fact::AT)? }),
             "command" => Some(Self::Command { command: command()? }),
             "pull_request" => Some(Self::PullRequest { command: command()? }),
+            "question" => {
+                let text = facts.read(fact::TEXT).unwrap_or_default().to_owned();
+                Some(Self::Question { id: facts.read(fact::ID)?.parse().ok()?, text })
+            }
             _ => None,
+        }
+    }
+
+    /// The task that it is, if it is one.
+    pub const fn task_id(&self) -> Option<EntityId> {
+        match self {
+            Self::Task { id, .. } => Some(*id),
+            Self::Person { .. }
+            | Self::Time { .. }
+            | Self::Command { .. }
+            | Self::PullRequest { .. }
+            | Self::Question { .. } => None,
         }
     }
 
@@ -129,6 +159,7 @@ impl Dependency {
             Self::Time { at } => format!("the time {at}"),
             Self::Command { command } => format!("success of the command {command}"),
             Self::PullRequest { command } => format!("the pull request that {command} asks about"),
+            Self::Question { id, text } => format!("an answer to {text:?} ({id})"),
         }
     }
 }
@@ -210,9 +241,9 @@ pub fn offer(entity: &Entity) -> Option<Offer<'_>> {
     })
 }
 
-/// The files that nobody else may work on while this task is under way: until it is merged or given up.
-pub fn held_files(entity: &Entity) -> Vec<&str> {
-    let is_under_way = state(entity).is_some_and(|state| match state {
+/// Is a task with its worker, the janitor, the recovery or an approver: claimed, and neither merged nor given up?
+fn is_under_way(state: TaskState) -> bool {
+    match state {
         TaskState::Claimed
         | TaskState::InProgress
         | TaskState::Done
@@ -225,8 +256,12 @@ pub fn held_files(entity: &Entity) -> Vec<&str> {
         | TaskState::Blocked
         | TaskState::WaitingForSubtasks
         | TaskState::Cancelled => false,
-    });
-    if is_under_way { files(&entity.facts) } else { Vec::new() }
+    }
+}
+
+/// The files that nobody else may work on while this task is under way: until it is merged or given up.
+pub fn held_files(entity: &Entity) -> Vec<&str> {
+    if state(entity).is_some_and(is_under_way) { files(&entity.facts) } else { Vec::new() }
 }
 
 /// The files that a task asks for.
@@ -389,21 +424,7 @@ pub fn is_told_by_task(entity: &Entity) -> bool {
 /// led to where neither its holder, the janitor nor the recovery goes on with it.
 pub fn is_turn_over(task: &Entity, turn: EntityId) -> bool {
     let is_its_own = task.facts.read(fact::TASK_TURN) == Some(turn.to_string().as_str());
-    !is_its_own
-        || state(task).is_some_and(|state| match state {
-            TaskState::Claimed
-            | TaskState::InProgress
-            | TaskState::Done
-            | TaskState::Orphaned
-            | TaskState::PendingApproval => false,
-            TaskState::Planned
-            | TaskState::Open
-            | TaskState::Closed
-            | TaskState::Failed
-            | TaskState::Blocked
-            | TaskState::WaitingForSubtasks
-            | TaskState::Cancelled => true,
-        })
+    !is_its_own || state(task).is_some_and(|state| !is_under_way(state))
 }
 
 /// Does a move lead a task to where nobody holds it? Its lease ends with such a move, whoever makes it.
@@ -416,6 +437,29 @@ pub fn is_let_go(entity: &Entity, order: &Transition) -> bool {
     let is_task = entity.state.id.kind() == Kind::Task;
     let to = order.to.or_else(follow).filter(|_| is_task).and_then(of);
     to.is_some_and(|to| !matches!(to, TaskState::Claimed | TaskState::InProgress))
+}
+
+/// Has a task failed, so that only a person brings it back?
+pub fn has_failed(entity: &Entity) -> bool {
+    state(entity) == Some(TaskState::Failed)
+}
+
+/// Can a task be called off where it stands?
+pub fn can_be_called_off(entity: &Entity) -> bool {
+    state(entity).is_some_and(|state| match state {
+        TaskState::Open
+        | TaskState::Claimed
+        | TaskState::InProgress
+        | TaskState::Blocked
+        | TaskState::WaitingForSubtasks => true,
+        TaskState::Planned
+        | TaskState::Done
+        | TaskState::Closed
+        | TaskState::Failed
+        | TaskState::Cancelled
+        | TaskState::Orphaned
+        | TaskState::PendingApproval => false,
+    })
 }
 
 /// The state of a task; nothing if it is none, or has none yet.
@@ -450,6 +494,10 @@ mod tests {
             Dependency::Time { at: Moment::from_micros(1_800_000_000_000_000) },
             Dependency::Command { command: "test -f x".into() },
             Dependency::PullRequest { command: "gh pr view 3".into() },
+            Dependency::Question {
+                id: EntityId::new(Kind::Question, Uuid::from_u128(8)),
+                text: "which?".into(),
+            },
         ];
         for one in all {
             assert_eq!(Dependency::of(&Value::Map(one.facts())), Some(one));

@@ -120,3 +120,12 @@ fn a_conversation_of_something_without_one_does_not_load() {
     let forged = Event { entity: run.state.id, from: state, to: state.unwrap(), ..event };
     assert!(matches!(run.apply(&forged), Err(Misfit::Edge { .. })));
 }
+
+/// A store that somebody edited may say any version.
+#[test]
+fn a_version_that_nothing_can_follow_is_a_misfit_and_no_panic() {
+    let mut agent = standing(ExecutionState::Busy, Some(turn()));
+    let event = ask(&agent, ActorClass::Agent, said(AuditEntry::Diagnostic, turn())).unwrap();
+    agent.state.version = u64::MAX;
+    assert!(matches!(agent.apply(&event), Err(Misfit::Version { .. })));
+}

@@ -46,6 +46,9 @@ impl Case {
         if guard != Guard::HasNextMove {
             case.data.merge(&next_moves());
         }
+        if guard != Guard::AnswerOffered && row.guards.contains(&Guard::AnswerOffered) {
+            case.data.merge(&answer("allow"));
+        }
         let is_lease_asked = matches!(case.lease, Lease::NotAsked);
         if is_lease_asked && row.guards.contains(&Guard::HeldByActor) {
             case.lease = Lease::Held("test");
@@ -67,6 +70,20 @@ impl Case {
         Self { in_use: Some(in_use), ..Self::recorded("files", wanted) }
     }
 
+    /// Somebody answers a question with two options.
+    fn answer(text: &str) -> Self {
+        Self { data: answer(text), ..Self::recorded("options", options()) }
+    }
+
+    /// A question with two options that expires at this moment.
+    fn expiry(on_expiry: &str, micros: i64) -> Self {
+        let recorded = Facts::none()
+            .with("options", options())
+            .with("on_expiry", on_expiry)
+            .with("expires_at", Moment::from_micros(micros).to_string());
+        Self { recorded, ..Self::SILENT }
+    }
+
     fn leased(lease: Lease) -> Self {
         Self { lease, ..Self::SILENT }
     }
@@ -82,6 +99,17 @@ impl Case {
         next.into_iter().for_each(|next| data.set("retries", next));
         Self { recorded, data, ..Self::SILENT }
     }
+}
+
+fn answer(text: &str) -> Facts {
+    Facts::none().with("answer", text)
+}
+
+/// One option that grants something, and one that does not.
+fn options() -> Vec<Value> {
+    let option =
+        |name: &str, grants: bool| Value::from(Facts::none().with("name", name).with("grants", grants));
+    vec![option("allow", true), option("refuse", false)]
 }
 
 /// What names somebody who moves a task on, whichever state it goes to.
@@ -143,7 +171,39 @@ fn cases(guard: Guard) -> (Vec<Case>, Vec<Case>) {
             (vec![Case::subtasks(2, 2)], vec![Case::subtasks(1, 2), Case::subtasks(0, 0)])
         }
         Guard::HasNextMove => (vec![Case { data: next_moves(), ..Case::SILENT }], vec![Case::SILENT]),
+        Guard::AnswerOffered => answers(),
+        Guard::DefaultDue => defaults(),
+        Guard::MayAnswer => (
+            vec![Case::SILENT, Case::recorded("answerers", vec![Value::from("test")])],
+            vec![Case::recorded("answerers", vec![Value::from("somebody else")])],
+        ),
+        Guard::AskedByActor => (
+            vec![Case::recorded("asked_by", "test")],
+            vec![Case::recorded("asked_by", "other"), Case::SILENT],
+        ),
     }
+}
+
+/// Answers that a question takes, and answers that it does not.
+fn answers() -> (Vec<Case>, Vec<Case>) {
+    (
+        vec![Case::answer("allow"), Case { recorded: Facts::none(), ..Case::answer("any text") }],
+        vec![Case::answer("perhaps"), Case::answer(""), Case { data: Facts::none(), ..Case::answer("") }],
+    )
+}
+
+/// Questions whose default takes effect, and questions whose default does not.
+fn defaults() -> (Vec<Case>, Vec<Case>) {
+    (
+        vec![Case::expiry("deny", 1), Case { data: answer("refuse"), ..Case::expiry("refuse", 0) }],
+        vec![
+            Case::SILENT,
+            Case::expiry("deny", 2),
+            Case::expiry("hold", 1),
+            Case { data: answer("allow"), ..Case::expiry("allow", 1) },
+            Case { data: answer("refuse"), ..Case::expiry("deny", 1) },
+        ],
+    )
 }
 
 /// The rows that have a guard, with their machine.

@@ -78,7 +78,8 @@ fn allowed(
     match order {
         Order::Create(create) => {
             let begins = machine.start.iter().any(|state| machine.state_name(state) == create.at.name());
-            (belief.state.is_none() && begins).then(|| create.at.name())
+            let may = machine.makers.is_empty() || machine.makers.contains(&actor);
+            (belief.state.is_none() && begins && may).then(|| create.at.name())
         }
         Order::Observe(_) => belief.state,
         Order::Entry(_) => unreachable!("entries have tests of their own"),
@@ -143,6 +144,10 @@ fn holds(
             transition.data.has(name)
                 || (target != "claimed" && belief.named.iter().any(|known| known == name))
         }),
+        // Every question here was asked by the model, of everybody, without options, and is denied at once if nobody answers.
+        Guard::AnswerOffered => transition.data.has("answer"),
+        Guard::MayAnswer | Guard::AskedByActor => true,
+        Guard::DefaultDue => !transition.data.has("answer"),
     }
 }
 
@@ -200,7 +205,7 @@ fn some_order(dice: &mut Dice, machine: &'static Machine, belief: &Belief) -> (O
         let start: Vec<u8> = machine.start.iter().collect();
         let at =
             if dice.roll(4) > 0 { Lifecycle::new(machine.kind, dice.pick(&start)) } else { some_state(dice) };
-        return (Order::Create(Create { at, reasons: vec![], data: Facts::none() }), actor);
+        return (Order::Create(Create { at, reasons: vec![], data: birth(machine) }), actor);
     }
     if dice.roll(20) == 0 {
         let data = Facts::none().with("seen", dice.roll(3) as i64);
@@ -234,9 +239,21 @@ fn some_order(dice: &mut Dice, machine: &'static Machine, belief: &Belief) -> (O
     if let Some((name, value)) = next_move(to.name()).filter(|_| dice.roll(4) > 0) {
         data.set(name, value);
     }
+    if row.is_some_and(|row| row.guards.contains(&Guard::AnswerOffered)) && dice.roll(10) > 0 {
+        data.set("answer", "yes");
+    }
     let reasons = if dice.roll(12) == 0 { vec![] } else { vec![some_reason(dice, machine, row)] };
     let to = (dice.roll(6) > 0).then_some(to);
     (Order::Transition(Transition { to, trigger, reasons, data }), actor)
+}
+
+/// What is recorded of an entity that comes to be.
+fn birth(machine: &Machine) -> Facts {
+    if machine.kind != callboard_lifecycle::Kind::Question {
+        return Facts::none();
+    }
+    let expired = Moment::from_micros(0).to_string();
+    Facts::none().with("asked_by", "model").with("on_expiry", "deny").with("expires_at", expired)
 }
 
 /// The lease of whatever walks here.
@@ -361,6 +378,7 @@ fn the_walk_takes_every_row_of_every_machine() {
             let id = EntityId::new(machine.kind, uuid::Uuid::from_u128(1));
             let from = Lifecycle::new(machine.kind, row.from);
             let mut entity = Entity::known_by(State { id, version: 1, lifecycle: Some(from) });
+            entity.facts = birth(machine);
             let class = row.actors.classes().next().unwrap();
             let actor = Actor::new(class, "model");
             let mut data = Facts::none();
@@ -369,6 +387,9 @@ fn the_walk_takes_every_row_of_every_machine() {
             }
             if row.guards.contains(&Guard::RetriesLeft) {
                 data.set("retries", 1);
+            }
+            if row.guards.contains(&Guard::AnswerOffered) {
+                data.set("answer", "yes");
             }
             if row.guards.contains(&Guard::HasNextMove)
                 && let Some((name, value)) = next_move(machine.state_name(row.to))

@@ -41,12 +41,23 @@ pub(crate) trait Ask: Send + Sync {
     fn wait_beyond(&self, seq: u64, until: Instant, wake_up: &Arc<WakeUp>) -> Result<u64, ReadError>;
     /// One entity as it stands.
     fn entity(&self, id: EntityId) -> Result<Option<Stored>, ReadError>;
+    /// Some entities as they stand on one snapshot, in the order of the ids.
+    fn each_of(&self, ids: &[EntityId]) -> Result<Vec<Option<Stored>>, ReadError>;
     /// Entities as they stand, newest first.
     fn entities(&self, listing: Listing) -> Result<Vec<Stored>, ReadError>;
     /// A piece of a long listing, in the order of the ids.
     fn slice(&self, slice: Slice) -> Result<Vec<Stored>, ReadError>;
     /// How many entities stand in each state, and the newest record that counts.
     fn standings(&self) -> Result<(u64, Vec<StateCount>), ReadError>;
+    /// How many tasks have ended in each state.
+    fn ended_counts(&self) -> Result<Vec<(String, u64)>, ReadError>;
+    /// Tasks that ended in a state, the newest first, from behind one of them on.
+    fn ended_tasks(
+        &self,
+        state: &'static str,
+        beyond: Option<EntityId>,
+        limit: usize,
+    ) -> Result<Vec<Stored>, ReadError>;
     /// What needs somebody by what is stored.
     fn attention(&self, limit: usize) -> Result<Vec<Stored>, ReadError>;
     /// Records in the order of the log.

@@ -59,6 +59,8 @@ pub struct LeaseSeen {
     pub lease: Lease,
     /// How long it lasts by the clock of the store; zero if it has ended and nobody has taken it since.
     pub left: Duration,
+    /// When it was taken or renewed last, by the clock of the store.
+    pub renewed_at: Moment,
 }
 
 /// How far a service has come, and how its last step went.

@@ -12,7 +12,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use callboard_kernel::{Entity, EntityId, Moment, RefusalCode};
-use callboard_lifecycle::Kind;
+use callboard_lifecycle::task::TaskState;
+use callboard_lifecycle::{Kind, Words};
 
 use crate::address;
 use crate::engine::{Ask, Commit};
@@ -370,6 +371,27 @@ impl Ledger {
     /// One entity as it stands.
     pub fn entity(&self, id: EntityId) -> Result<Option<Stored>, ReadError> {
         self.0.reader.entity(id)
+    }
+
+    /// Some entities as they stand on one snapshot, in the order of the ids: one question.
+    pub fn each_of<const N: usize>(&self, ids: [EntityId; N]) -> Result<[Option<Stored>; N], ReadError> {
+        let mut found = self.0.reader.each_of(&ids)?.into_iter();
+        Ok(ids.map(|_| found.next().flatten()))
+    }
+
+    /// How many tasks have ended in each state. The store keeps the numbers, so history costs nothing.
+    pub fn ended_counts(&self) -> Result<Vec<(String, u64)>, ReadError> {
+        self.0.reader.ended_counts()
+    }
+
+    /// Tasks that ended in a state, the newest first, from behind one of them on.
+    pub fn ended_tasks(
+        &self,
+        state: TaskState,
+        beyond: Option<EntityId>,
+        limit: usize,
+    ) -> Result<Vec<Stored>, ReadError> {
+        self.0.reader.ended_tasks(state.name(), beyond, limit)
     }
 
     /// One entity as it stood after the record `seq`: the same fold, over the records up to there.

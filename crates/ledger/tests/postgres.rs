@@ -11,10 +11,14 @@ mod requests;
 
 use std::time::Duration;
 
+use callboard_kernel::{Actor, Create, EntityId, Facts, Order};
 use callboard_ledger::{
-    AppendError, Fault, Ledger, Listing, OpenError, Options, Page, ReadError, Record, RecordScope, Stored,
+    AppendError, Fault, Ledger, Listing, OpenError, Options, Page, ReadError, Record, RecordScope, Request,
+    Stored,
 };
 use callboard_lifecycle::session::SessionState;
+use callboard_lifecycle::task::TaskState;
+use callboard_lifecycle::{ActorClass, Kind};
 use cluster::Cluster;
 use requests::{create, go, observe, request, session, whole_run};
 
@@ -67,6 +71,7 @@ fn work_grows_with_what_is_asked_for_and_not_with_what_there_is() {
     let cluster = Cluster::start();
     an_import_looks_up_each_record_once(&cluster);
     a_short_list_reads_no_more_than_it_shows(&cluster);
+    a_board_reads_no_more_of_what_has_ended_than_it_shows(&cluster);
 }
 
 /// How many rows of the log or of the views were read, through indexes and without them. What a session counted is told
@@ -132,6 +137,42 @@ fn a_short_list_reads_no_more_than_it_shows(cluster: &Cluster) {
     );
     let read = rows_read(cluster, "listed", "entity", &told) - before;
     assert!(read < 4 * shown as u64, "{read} rows were read to show {shown}");
+}
+
+fn a_board_reads_no_more_of_what_has_ended_than_it_shows(cluster: &Cluster) {
+    let url = cluster.database("ended");
+    let (tasks, shown) = (2_000, 20);
+    let ledger = open(&url);
+    let of = |number: u128, order| {
+        let id = EntityId::new(Kind::Task, uuid::Uuid::from_u128(number));
+        Request { actor: Actor::new(ActorClass::Operator, "ann"), ..request(id, 0, order) }
+    };
+    let open_task =
+        || Order::Create(Create { at: TaskState::Open.into(), reasons: vec![], data: Facts::none() });
+    let ended = || go(TaskState::Cancelled, "task.cancelled.operator");
+    let tickets: Vec<_> = (0..tasks)
+        .flat_map(|number| [of(number, open_task()), of(number, ended())])
+        .map(|request| ledger.submit(request))
+        .collect();
+    assert!(tickets.into_iter().all(|ticket| ticket.wait().is_ok()));
+    drop(ledger);
+    let read = |until: &str| -> u64 {
+        ["entity", "ended_task", "ended_count"]
+            .iter()
+            .map(|table| rows_read(cluster, "ended", table, if *table == "entity" { until } else { "true" }))
+            .sum()
+    };
+    let before = read(&format!("s.n_tup_ins >= {tasks}"));
+    let through_indexes =
+        "SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname IN ('entity', 'ended_task')";
+    let index_before: u64 = cluster.sql("ended", through_indexes).parse().unwrap();
+    let ledger = open(&url);
+    assert_eq!(ledger.ended_counts().unwrap(), [("cancelled".to_owned(), tasks as u64)]);
+    assert_eq!(ledger.ended_tasks(TaskState::Cancelled, None, shown).unwrap().len(), shown);
+    drop(ledger);
+    let told = format!("({through_indexes}) >= {}", index_before + 2 * shown as u64);
+    let read = read(&told) - before;
+    assert!(read < 8 * shown as u64, "{read} rows were read to count {tasks} and show {shown}");
 }
 
 /// A row as somebody would type it; the positive control shows that only what is wrong with it is refused.
@@ -202,7 +243,7 @@ fn goes_on(
     entities: &[Stored],
 ) {
     let ledger = Ledger::connect(url, options.clone()).unwrap();
-    assert_eq!(cluster.sql(name, "SELECT format FROM meta"), "5");
+    assert_eq!(cluster.sql(name, "SELECT format FROM meta"), "6");
     assert_eq!(ledger.records(after(0)).unwrap(), written);
     assert_eq!(ledger.entities(Listing { ended: true, ..Listing::default() }).unwrap(), entities);
     for order in whole_run() {

@@ -35,7 +35,7 @@ macro_rules! machine {
         $( old names { $( $old:literal => $Now:ident ),* $(,)? } )?
         triggers $Trigger:ident is $trigger_what:literal { $($triggers:tt)* }
 
-        start [$($Start:ident),+ $(,)?];
+        start [$($Start:ident),+ $(,)?] $( by [$($Maker:ident),+ $(,)?] )?;
         ends [$($End:ident),* $(,)?];
         $( settled [$($Settled:ident),* $(,)?]; )?
         $( blocked [$($Blocked:ident),* $(,)?]; )?
@@ -79,6 +79,7 @@ macro_rules! machine {
             old_states: &[$($( ($old, $State::$Now as u8) ),*)?],
             triggers: <$Trigger as $crate::Words>::WORDS,
             start: $crate::declare_support::set(&[$( $State::$Start as u8 ),+]),
+            makers: &[$($( $crate::ActorClass::$Maker ),+)?],
             ends: ENDS,
             settled: $crate::declare_support::settle(
                 ENDS,

@@ -32,6 +32,14 @@ words! {
         SubtasksSettled = "subtasks_settled",
         /// Somebody or something named will move it on: a holder, a dependency, its subtasks.
         HasNextMove = "has_next_move",
+        /// The answer is one of the options that the question offers, or any text where it offers none.
+        AnswerOffered = "answer_offered",
+        /// Whoever answers is among those who may.
+        MayAnswer = "may_answer",
+        /// The expiry is over, and the default that takes effect grants nothing.
+        DefaultDue = "default_due",
+        /// Whoever asks for it asked the question.
+        AskedByActor = "asked_by_actor",
     }
 }
 
@@ -52,7 +60,14 @@ impl Guard {
     pub const fn basis(self) -> GuardBasis {
         match self {
             Self::NoLivingSupervisor | Self::SubtasksSettled => GuardBasis::Testimony,
-            Self::RetriesLeft | Self::DependenciesMet | Self::Due | Self::HasNextMove => GuardBasis::Log,
+            Self::RetriesLeft
+            | Self::DependenciesMet
+            | Self::Due
+            | Self::HasNextMove
+            | Self::AnswerOffered
+            | Self::MayAnswer
+            | Self::DefaultDue
+            | Self::AskedByActor => GuardBasis::Log,
             Self::HeldByActor | Self::LeaseExpired | Self::FilesFree => GuardBasis::Store,
         }
     }
@@ -68,6 +83,9 @@ impl Guard {
             | Self::FilesFree
             | Self::SubtasksSettled
             | Self::HasNextMove => &[Kind::Task],
+            Self::AnswerOffered | Self::MayAnswer | Self::DefaultDue | Self::AskedByActor => {
+                &[Kind::Question]
+            }
         }
     }
 
@@ -82,7 +100,11 @@ impl Guard {
             | Self::Due
             | Self::FilesFree
             | Self::SubtasksSettled
-            | Self::HasNextMove => ActorSet::of(&[]),
+            | Self::HasNextMove
+            | Self::AnswerOffered
+            | Self::MayAnswer
+            | Self::DefaultDue
+            | Self::AskedByActor => ActorSet::of(&[]),
         }
     }
 

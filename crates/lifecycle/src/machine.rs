@@ -3,7 +3,7 @@
 //! Invariant: a machine is data; everything a program may know about a lifecycle is answered from its rows.
 //! Deliberately absent: the current state of anything, and any way to change one.
 
-use crate::actor::ActorSet;
+use crate::actor::{ActorClass, ActorSet};
 use crate::axes::{Delivery, Health};
 use crate::evidence::EvidenceSet;
 use crate::guard::Guard;
@@ -35,6 +35,8 @@ pub struct Machine {
     pub triggers: &'static [Word],
     /// Where an entity begins.
     pub start: StateSet,
+    /// Who may let one come to be; anybody if nobody is listed.
+    pub makers: &'static [ActorClass],
     /// Where it ends: no program takes it out again.
     pub ends: StateSet,
     /// Where nothing is at work though it may go on later; shown with an outcome.

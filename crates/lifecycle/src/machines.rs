@@ -6,6 +6,8 @@ pub mod agent;
 pub mod claim;
 pub mod invocation;
 pub mod play;
+pub mod question;
+pub mod rule;
 pub mod schedule;
 pub mod session;
 pub mod show;
@@ -31,6 +33,10 @@ words! {
         Invocation = "invocation",
         /// One part of a show: it runs when its dependencies are merged, and is merged when it is good.
         Play = "play",
+        /// Something that needs a person, with options, a default and an expiry.
+        Question = "question",
+        /// A standing answer of a person to every question with the same key.
+        Rule = "rule",
         /// Work that starts by clock or event.
         Schedule = "schedule",
         /// One supervised execution of one agent command, shown as a run.
@@ -52,15 +58,17 @@ words! {
         /// Structure over subagents and sessions; only full completion is a success.
         Workflow = "workflow",
     }
-    old names { "run" => Session, "task turn" => TaskTurn }
+    old names { "standing rule" => Rule, "run" => Session, "task turn" => TaskTurn }
 }
 
 /// Every machine, in the order of the kinds.
-pub static MACHINES: [&Machine; 14] = [
+pub static MACHINES: [&Machine; 16] = [
     &agent::MACHINE,
     &claim::MACHINE,
     &invocation::MACHINE,
     &play::MACHINE,
+    &question::MACHINE,
+    &rule::MACHINE,
     &schedule::MACHINE,
     &session::MACHINE,
     &show::MACHINE,

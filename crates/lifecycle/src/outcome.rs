@@ -42,6 +42,14 @@ vocabulary! {
         Reaped = "reaped" ("Reaped", Neutral, Archive),
         /// Replaced by a newer fact.
         Superseded = "superseded" ("Superseded", Neutral, Archive),
+        /// A person, or a standing rule of a person, answered.
+        Answered = "answered" ("Answered", Success, Check),
+        /// Nobody answered in time, and the default took effect.
+        Expired = "expired" ("Expired", Warning, Hourglass),
+        /// Taken back before anybody answered.
+        Withdrawn = "withdrawn" ("Withdrawn", Neutral, Slash),
+        /// No longer in force.
+        Revoked = "revoked" ("Revoked", Neutral, Slash),
         /// Cannot be told.
         Unknown = "unknown" ("Outcome unknown", Neutral, Question),
     }

@@ -87,7 +87,7 @@ impl fmt::Display for UnknownWord {
 impl std::error::Error for UnknownWord {}
 
 /// A set up to this size is listed whole when nothing in it is near.
-const SMALL_SET: usize = 14;
+const SMALL_SET: usize = 20;
 /// How many suggestions a message carries at the most.
 const SUGGESTIONS_MAX: usize = 3;
 

@@ -102,8 +102,13 @@ impl ServerHandler for BoardHandler {
     ) -> Result<CallToolResponse, ErrorData> {
         let caller = self.caller(&context)?;
         let CallToolRequestParams { name, arguments, .. } = request;
-        let answer =
-            self.ask(move |place| tool::call(place, &caller, &name, arguments.unwrap_or_default())).await;
+        let gone = context.ct.clone();
+        let answer = self
+            .ask(move |place| {
+                let goes_on = || !gone.is_cancelled();
+                tool::call(place, &caller, &name, arguments.unwrap_or_default(), &goes_on)
+            })
+            .await;
         Ok(answer.map_or_else(ToolError::result, done).into())
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Invariant: every request goes through the gate. Deliberately absent: connections, which the tests of the program cover.
 
+mod questions;
 mod tasks;
 
 use std::net::Ipv4Addr;
@@ -126,7 +127,7 @@ impl Place {
         let worker = asking.join(&NewWorker { title: "crew".into(), ..NewWorker::default() }).unwrap();
         let hold = asking.claim(worker, task, std::time::Duration::from_secs(600)).unwrap();
         let working = asking.acting_as(Actor::new(ActorClass::Worker, worker.to_string()));
-        working.launched(&hold, Some(run), Facts::none()).unwrap();
+        working.launched(&hold, Some(run), Facts::none(), &Facts::none()).unwrap();
         working.begin(&hold, "it was heard of").unwrap();
         task
     }
@@ -225,7 +226,7 @@ fn every_row_of_the_table_opens_for_its_scopes_and_for_nobody_else() {
             Needs::Nobody => (true, true),
             Needs::Look => (true, false),
             Needs::LookOwn | Needs::LookTask => (true, true),
-            Needs::SpeakOwn | Needs::SpeakTask => (false, true),
+            Needs::SpeakOwn | Needs::SpeakTask | Needs::Ask => (false, true),
             Needs::Tools => (true, true),
             Needs::Act => (false, false),
         };
@@ -234,7 +235,7 @@ fn every_row_of_the_table_opens_for_its_scopes_and_for_nobody_else() {
         assert!(is_let_in(&place.operator), "{method} {pattern} as an operator");
         assert_eq!(is_let_in(&viewer), looks, "{method} {pattern} as a viewer");
         assert_eq!(is_let_in(&agent), is_own, "{method} {pattern} as the agent");
-        let is_stranger_in = needed == Needs::Tools;
+        let is_stranger_in = matches!(needed, Needs::Tools | Needs::Ask);
         assert_eq!(is_let_in(&stranger), is_stranger_in, "{method} {pattern} as another agent");
     }
     place.fail(place.own);

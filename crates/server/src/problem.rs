@@ -203,7 +203,11 @@ fn help(refusal: &Refusal) -> String {
             | Guard::Due
             | Guard::FilesFree
             | Guard::SubtasksSettled
-            | Guard::HasNextMove,
+            | Guard::HasNextMove
+            | Guard::AnswerOffered
+            | Guard::MayAnswer
+            | Guard::DefaultDue
+            | Guard::AskedByActor,
         )
         | None => refusal.help.clone(),
     }

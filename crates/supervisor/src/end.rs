@@ -147,6 +147,10 @@ pub enum StopCause {
     Operator,
     /// The run that started this one.
     Parent,
+    /// A run beside this one, below the same parent, was aborted or failed.
+    Sibling,
+    /// A run that this one started failed.
+    Child,
     /// An agent in another run, or in this one.
     Agent,
     /// A budget was used up.

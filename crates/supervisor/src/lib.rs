@@ -27,7 +27,9 @@ pub use child::start::{Prepared, SANDBOX_VARIABLE, prepare, start};
 pub use containment::{Containment, Force, Rung};
 pub use end::{Cause, End, How, Kept, Passed, StopCause, Survivor, Timer, Usage};
 pub use error::StartError;
-pub use observer::{Answer, Caught, Notification, Observer, Quiet, Received, StoppedBy, Stream, Wait};
+pub use observer::{
+    Answer, Caught, Notification, Observer, Quiet, Received, StoppedBy, Stream, ToolEnd, Wait,
+};
 pub use process::Identity;
 pub use programs::on_path;
 pub use sandbox::public_address::is_public;

@@ -73,9 +73,20 @@ pub trait Observer {
     /// The time the owner wanted has come.
     fn tick(&mut self) {}
 
+    /// What the owner wants done by itself; asked after every [`Observer::tick`].
+    fn asks(&mut self) -> Answer {
+        Answer::Ignore
+    }
+
     /// A signal reached us, and [`Signals`](crate::Signals) were taken. It is asked for those that may stop the run.
     fn signal(&mut self, received: Received) -> Answer {
         received.usual_answer()
+    }
+
+    /// The processes of the tool call that was to be ended are gone, or were counted as left; nothing if no call was open. The
+    /// run goes on.
+    fn tool_ended(&mut self, end: Option<ToolEnd>) {
+        let _ = end;
     }
 
     /// The run has ended. What is left of its output may still be on the way to a slow reader.
@@ -219,6 +230,19 @@ impl Received {
 pub enum Answer {
     /// The run stops for this cause. Where it stops already, it hurries.
     Stop(StopCause),
+    /// The processes of the open tool call end, and nobody else.
+    EndTool,
     /// Nothing.
     Ignore,
+}
+
+/// What became of the processes of a tool call that was to be ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ToolEnd {
+    /// How many there were when the end was asked for.
+    pub asked: u32,
+    /// KILL was needed.
+    pub killed: bool,
+    /// How many are there although KILL was sent.
+    pub left: u32,
 }

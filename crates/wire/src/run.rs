@@ -36,6 +36,9 @@ pub struct RunRequest {
     /// The run it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
+    /// What becomes of its tree when a run that it started fails: contain, siblings or session; contain unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_child_failure: Option<String>,
     /// When it is ended, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_s: Option<f64>,
@@ -134,6 +137,7 @@ impl RunRequest {
             title: None,
             labels: BTreeMap::new(),
             parent: None,
+            on_child_failure: None,
             timeout_s: None,
             first_output_timeout_s: None,
             idle_timeout_s: None,

@@ -75,6 +75,9 @@ pub struct TaskRequest {
     /// How long one attempt may take, in seconds; what its scope says unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_s: Option<f64>,
+    /// What becomes of its parts when one of them fails: contain, siblings or session; contain unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_child_failure: Option<String>,
     /// The task it is part of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,

@@ -179,6 +179,18 @@ pub struct DecisionRequest {
     pub because: Option<String>,
 }
 
+/// A person lets a failed task be tried once more.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RetryRequest {
+    /// Why, in a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+    /// May it take twice as long as the last attempt? At most four times the default of its scope.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub more_time: bool,
+}
+
 /// A person approves a plan or a result.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -211,9 +223,32 @@ pub struct RejectionRequest {
 pub struct QuestionRequest {
     /// The question, with everything that a person needs to answer it.
     pub question: String,
+    /// What will happen, or what the person should look at: a command, a diff, a plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// The answers to choose from; any text is an answer if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+    /// Wait this many seconds for the answer and go on with the task, instead of giving the task back until there is an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 3600)]
+    pub wait_s: Option<f64>,
     /// Only if the claim is still this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epoch: Option<u64>,
+}
+
+/// A tool that an agent wants to use, as Claude Code tells its permission prompt tool.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize, ToSchema)]
+pub struct ToolUseRequest {
+    /// The tool.
+    pub tool_name: String,
+    /// What the tool is to be told.
+    #[schema(value_type = Object)]
+    pub input: serde_json::Value,
+    /// The agent program's own name for this use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_use_id: Option<String>,
 }
 
 /// How many of those that need somebody are listed.

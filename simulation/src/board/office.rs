@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use callboard_engine::Clock;
-use callboard_engine::tasks::{OVERDUE, Rejection, TaskFailure, TaskService};
+use callboard_engine::tasks::{OVERDUE, Rejection, RetryTime, TaskFailure, TaskService};
 use callboard_kernel::{Actor, Command, EvidenceRef, Facts, Order, StateReason, Transition, task};
 use callboard_ledger::{Ledger, Listing, Memory, Request, Stored};
 use callboard_lifecycle::task::TaskState;
@@ -74,7 +74,7 @@ pub(super) fn recovery(world: SimWorld, memory: Memory) -> Act {
             let id = stored.entity.state.id;
             let asking = || asking(world, ledger, system("recovery"));
             match pick(world, 3) {
-                0 => drop(insist(world, || asking().retry(id, "nothing of it is there"))),
+                0 => drop(insist(world, || asking().retry(id, "nothing of it is there", RetryTime::Same))),
                 1 => {
                     let failure =
                         TaskFailure::new(const { ReasonCode::of("task.failed.recovery") }, "it is of no use");
@@ -110,7 +110,7 @@ pub(super) fn person(world: SimWorld, memory: Memory) -> Act {
         match pick(world, 8) {
             1 => drop(insist(world, || asking().cancel(id, "not needed"))),
             2 | 3 => drop(insist(world, || asking().reassign(id, "somebody else is to do it"))),
-            4 => drop(insist(world, || asking().retry(id, "once more"))),
+            4 => drop(insist(world, || asking().retry(id, "once more", RetryTime::Same))),
             5 => drop(insist(world, || asking().unblock(id, "it is there"))),
             _ => {}
         }

@@ -177,9 +177,10 @@ impl Truth {
                 state.map_or(Stands::Coming, |state| task::stands(state, *until))
             }
             Dependency::Time { .. } => Stands::Met,
-            Dependency::Person { .. } | Dependency::Command { .. } | Dependency::PullRequest { .. } => {
-                Stands::Coming
-            }
+            Dependency::Person { .. }
+            | Dependency::Command { .. }
+            | Dependency::PullRequest { .. }
+            | Dependency::Question { .. } => Stands::Coming,
         };
         let mut problems = Vec::new();
         for entity in all.values().map(|stored| &stored.entity) {

@@ -95,7 +95,8 @@ impl Working<'_> {
 fn work(at: &Working<'_>) {
     let (world, hold) = (at.world, &at.hold);
     at.sleep(4 * pick(world, 3));
-    let is_launched = pick(world, 2) == 0 || at.does(|asking| asking.launched(hold, None, Facts::none()));
+    let is_launched =
+        pick(world, 2) == 0 || at.does(|asking| asking.launched(hold, None, Facts::none(), &Facts::none()));
     if !is_launched || (pick(world, 5) < 4 && !at.does(|asking| asking.begin(hold, "a line"))) {
         return;
     }

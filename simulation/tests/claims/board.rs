@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use callboard_engine::Clock;
 use callboard_engine::tasks::{
-    Asking, Block, Done, Hold, NewTask, NewWorker, Rejection, TaskError, TaskFailure, TaskService,
+    Asking, Block, Done, Hold, NewTask, NewWorker, Rejection, RetryTime, TaskError, TaskFailure, TaskService,
 };
 use callboard_kernel::task::{self, Dependency};
 use callboard_kernel::{
@@ -341,7 +341,9 @@ impl Board {
                 let command = Command::new(stored.entity.state.id, order);
                 ledger.append(Request { command, actor: system(), now: self.now(), cause: None }).is_ok()
             }
-            Recovery::Open => taken(asking.retry(stored.entity.state.id, "nothing was there")).is_some(),
+            Recovery::Open => {
+                taken(asking.retry(stored.entity.state.id, "nothing was there", RetryTime::Same)).is_some()
+            }
             Recovery::Failed => {
                 let code = const { ReasonCode::of("task.failed.recovery") };
                 let failure = TaskFailure::new(code, "it was of no use");
@@ -364,7 +366,7 @@ impl Board {
         let asking = self.asking(ledger, Actor::new(ActorClass::Operator, "person"));
         let id = self.tasks[task].id;
         if self.shown.tasks[task].state == TaskState::Failed {
-            return taken(asking.retry(id, "once more")).is_some();
+            return taken(asking.retry(id, "once more", RetryTime::Same)).is_some();
         }
         taken(asking.unblock(id, "it is there")).is_some()
     }

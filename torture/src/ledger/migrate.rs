@@ -31,7 +31,7 @@ pub(crate) const TORTURE: Torture = Torture {
 /// The longest a child lives; making a store takes about as long.
 const LIFE_MICROS: u64 = 25_000;
 /// The newest format.
-const FORMAT: i64 = 6;
+const FORMAT: i64 = 7;
 /// Programs that start on one fresh store at once.
 const RACERS: u64 = 4;
 

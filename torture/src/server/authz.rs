@@ -136,8 +136,10 @@ fn callers(board: &Board, scene: &Scene, service: &Service, runs: [&str; 3]) -> 
     let forged = cookie.replace('7', "8");
     let token = &service.token;
     let (nobody, acts): (May, May) = (|_| false, |_| true);
-    let looks: May = |needs| matches!(needs, Needs::Look | Needs::LookOwn | Needs::LookTask);
-    let own: May = |needs| matches!(needs, Needs::LookOwn | Needs::SpeakOwn);
+    let looks: May =
+        |needs| matches!(needs, Needs::Look | Needs::LookOwn | Needs::LookTask | Needs::LookAsked);
+    let own: May = |needs| matches!(needs, Needs::LookOwn | Needs::SpeakOwn | Needs::LookAsked | Needs::Ask);
+    let asks: May = |needs| matches!(needs, Needs::LookAsked | Needs::Ask);
     let caller = |name, says, may, refused| Caller { name, says, may, refused };
     Ok(vec![
         caller("nobody", String::new(), nobody, 401),
@@ -162,7 +164,7 @@ fn callers(board: &Board, scene: &Scene, service: &Service, runs: [&str; 3]) -> 
         ),
         caller("a token that was taken back", gone, nobody, 401),
         caller("the agent of a run that has ended", of(runs[2])?, nobody, 401),
-        caller("the agent of another run", of(runs[1])?, nobody, 403),
+        caller("the agent of another run", of(runs[1])?, asks, 403),
         caller("a viewer", create(&["viewer"])?, looks, 403),
         caller("the agent", of(runs[0])?, own, 403),
         caller("the operator", bearer(token), acts, 403),

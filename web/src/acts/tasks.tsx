@@ -59,6 +59,7 @@ export function TaskForm({ view, act, next, onClose }: TaskFormProps) {
   const trigger = taskActs(useWords().machine(view.kind), view).get(act);
   const [again, setAgain] = useState(false);
   const [wholePlan, setWholePlan] = useState(false);
+  const [moreTime, setMoreTime] = useState(false);
   const isPlan = trigger === "plan_approved" || trigger === "plan_rejected";
   const hasPlan = isPlan && typeof view.facts.plan === "string";
   if (!trigger) {
@@ -83,6 +84,7 @@ export function TaskForm({ view, act, next, onClose }: TaskFormProps) {
           because,
           ...(again && trigger === "rejected" ? { again } : {}),
           ...(wholePlan && hasPlan ? { whole_plan: wholePlan } : {}),
+          ...(moreTime && trigger === "retried" ? { more_time: moreTime } : {}),
         };
         await post<View>(`/tasks/${encodeURIComponent(view.id)}/${act}`, body);
       }}
@@ -92,6 +94,12 @@ export function TaskForm({ view, act, next, onClose }: TaskFormProps) {
         <label className="check">
           <input type="checkbox" checked={again} onChange={(event) => setAgain(event.target.checked)} />
           Have it done again
+        </label>
+      )}
+      {trigger === "retried" && (
+        <label className="check">
+          <input type="checkbox" checked={moreTime} onChange={(event) => setMoreTime(event.target.checked)} />
+          Let it take twice as long as the last attempt
         </label>
       )}
       {hasPlan && (

@@ -204,6 +204,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/entities/{id}/abort": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Abort the open tool call of a run, the siblings of a run or task, or a whole tree; what is stopped has ended when its state says so. */
+        post: operations["abort"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/entities/{id}/artifacts": {
         parameters: {
             query?: never;
@@ -516,6 +533,75 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/questions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The questions that wait for a person, the oldest first; with `all`, the newest of all. */
+        get: operations["inbox"];
+        put?: never;
+        /** Ask a person. */
+        post: operations["ask"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/questions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One question; with `wait_s`, once it is answered or that time is over. */
+        get: operations["question"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/questions/{id}/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Answer a question; the first answer counts. */
+        post: operations["answer_question"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/questions/{id}/withdraw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take a question back that the caller asked. */
+        post: operations["withdraw_question"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/reasons": {
         parameters: {
             query?: never;
@@ -527,6 +613,40 @@ export interface paths {
         get: operations["reasons"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The standing rules, which answer questions in the name of whoever made them. */
+        get: operations["rules"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/rules/{id}/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Revoke a standing rule. */
+        post: operations["revoke_rule"];
         delete?: never;
         options?: never;
         head?: never;
@@ -680,6 +800,23 @@ export interface paths {
         put?: never;
         /** Claim one task, for a worker of yours. */
         post: operations["claim_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a task changed, file by file: its merge, or its branch while it is not merged. The repository must be on the host of the server. */
+        get: operations["diff_task"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -907,10 +1044,62 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/workers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The workers of the board: at work, stalled, merging, idle or gone, and why. */
+        get: operations["task_workers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description How far, and why. */
+        Abort: {
+            /** @description Why, in a sentence; it is recorded of everything that is stopped. */
+            because: string;
+            /** @description Only list what would be stopped? */
+            dry_run?: boolean;
+            /** @description tool, sibling or session. */
+            scope: string;
+        };
+        /** @description What is stopped. */
+        Aborted: {
+            /** @description Was nobody asked? */
+            dry_run: boolean;
+            /** @description The one that was named. */
+            id: string;
+            /** @description How far it reaches. */
+            scope: string;
+            /** @description Those that are stopped, in the order in which they are asked. */
+            targets: components["schemas"]["AbortedTarget"][];
+            /** @description The tool call that is aborted. */
+            tool?: string | null;
+        };
+        /** @description One that is stopped. */
+        AbortedTarget: {
+            /** @description How far it is below the one that the walk began at. */
+            depth: number;
+            /** @description The host it is on. */
+            host?: string | null;
+            /** @description Its ID. */
+            id: string;
+            /** @description What it is called. */
+            title?: string | null;
+            /** @description named, sibling or descendant. */
+            why: string;
+        };
         /** @description What can be done about it. */
         Action: {
             /** @description The command that does it. */
@@ -924,6 +1113,15 @@ export interface components {
             id: string;
             /** @description The class of the actor. */
             type: string;
+        };
+        /** @description Answers a question. */
+        AnswerRequest: {
+            /** @description Makes a standing rule of the answer: one of the scopes that the question lists. */
+            always?: string | null;
+            /** @description Why; whoever asked is told. */
+            because?: string | null;
+            /** @description One of its options, or any text if it has none. */
+            option: string;
         };
         /** @description A person approves a plan or a result. */
         ApprovalRequest: {
@@ -940,6 +1138,26 @@ export interface components {
             dir?: unknown;
             /** @description What was found. */
             verification?: unknown;
+        };
+        /** @description Asks a person: the body of `POST /questions`, and what `callboard ask` and the MCP tool `ask` are told. */
+        AskRequest: {
+            /** @description Those who may answer, by name; everybody who may decide unless given. */
+            answerers?: string[];
+            /** @description What will happen, or what the person should look at: a command, a diff, a plan. */
+            context?: string | null;
+            /**
+             * Format: double
+             * @description After how many seconds the asker stops waiting; never unless given.
+             */
+            expires_s?: number | null;
+            /** @description What happens then: hold (the question stays), deny, or one of the options, unless it reads like a yes; hold unless given. */
+            on_expiry?: string | null;
+            /** @description The answers to choose from; any text is an answer if there are none. */
+            options?: string[];
+            /** @description What it is about: the ID of a run or a task; the run or the task of the caller unless given. */
+            subject?: string | null;
+            /** @description The question, with everything that a person needs to answer it. */
+            text: string;
         };
         /** @description What needs somebody. */
         Attention: {
@@ -1180,6 +1398,29 @@ export interface components {
             /** @description What went wrong, in a sentence. */
             message: string;
         };
+        /** @description A file that differs. */
+        FileDiff: {
+            /**
+             * Format: int64
+             * @description How many lines were added; null for a file that is not text.
+             */
+            added?: number | null;
+            /** @description Was the patch or its end left out, because it is too long? */
+            is_cut: boolean;
+            /** @description The path that it had before, if it was renamed. */
+            old_path?: string | null;
+            /** @description The patch; null if all of it was left out. */
+            patch?: string | null;
+            /** @description Its path. */
+            path: string;
+            /**
+             * Format: int64
+             * @description How many lines were removed; null for a file that is not text.
+             */
+            removed?: number | null;
+            /** @description How it differs: added, deleted, modified or renamed. */
+            status: string;
+        };
         /** @description A place in a group of records that were recorded together. */
         GroupMember: {
             /**
@@ -1225,6 +1466,11 @@ export interface components {
             until?: string | null;
             /** @description The worker that holds it. */
             worker: string;
+        };
+        /** @description Questions, the oldest first. */
+        Inbox: {
+            /** @description The questions. */
+            items: components["schemas"]["Question"][];
         };
         /** @description The worker is there: its claim goes on. */
         LeaseRenewal: {
@@ -1444,6 +1690,44 @@ export interface components {
             /** @description How far it is, in a sentence. */
             text: string;
         };
+        /** @description A question. */
+        Question: {
+            /** @description The answer, or the default that took effect. */
+            answer?: string | null;
+            /** @description Who answered. */
+            answered_by?: string | null;
+            /** @description Those who may answer; everybody who may decide if nobody is listed. */
+            answerers: string[];
+            /** @description When it was asked. */
+            asked_at?: string | null;
+            /** @description Who asked. */
+            asked_by?: string | null;
+            /** @description Why, in the words of who answered. */
+            because?: string | null;
+            /** @description What will happen, or what to look at. */
+            context?: string | null;
+            /** @description What happens if nobody answers in time: hold, deny or an option. */
+            default: string;
+            /** @description When it was answered, expired or was withdrawn. */
+            ended_at?: string | null;
+            /** @description When the asker stops waiting. */
+            expires_at?: string | null;
+            /** @description Its ID. */
+            id: string;
+            /** @description The answers to choose from; any text if there are none. */
+            options: string[];
+            /** @description The standing rule that answered. */
+            rule?: string | null;
+            /** @description The standing rules that can be made of an answer. */
+            scopes: components["schemas"]["RuleScope"][];
+            /** @description What it is about, which says what an answer does: plan, review, dependency, permission, budget or ask. */
+            source?: string | null;
+            /** @description asked, answered, expired or withdrawn. */
+            state: string;
+            subject?: components["schemas"]["Subject"] | null;
+            /** @description The question. */
+            text: string;
+        };
         /** @description Which runs to end. */
         ReapRequest: {
             /** @description Say what would be ended, and end nothing. */
@@ -1589,6 +1873,42 @@ export interface components {
             /** @description How long entities stay in each state. */
             time_in_state: components["schemas"]["StateTime"][];
         };
+        /** @description A person lets a failed task be tried once more. */
+        RetryRequest: {
+            /** @description Why, in a sentence. */
+            because?: string | null;
+            /** @description May it take twice as long as the last attempt? At most four times the default of its scope. */
+            more_time?: boolean;
+        };
+        /** @description A standing rule. */
+        Rule: {
+            /** @description How it answers. */
+            answer: string;
+            /** @description What it covers. */
+            covers: string;
+            /** @description Its ID. */
+            id: string;
+            /** @description When. */
+            made_at?: string | null;
+            /** @description Who made it. */
+            made_by?: string | null;
+            /** @description The question whose answer it was made of. */
+            question?: string | null;
+            /** @description in_force or revoked. */
+            state: string;
+        };
+        /** @description How much a standing rule would cover. */
+        RuleScope: {
+            /** @description What it covers. */
+            covers: string;
+            /** @description Its name, for `--always`. */
+            scope: string;
+        };
+        /** @description Standing rules, the oldest first. */
+        Rules: {
+            /** @description The rules. */
+            items: components["schemas"]["Rule"][];
+        };
         /** @description A run that is asked for. */
         RunRequest: {
             /** @description Whose stream it writes: auto, none, or the name of an agent program; auto unless given. */
@@ -1646,6 +1966,8 @@ export interface components {
              * @description How much memory it may use.
              */
             memory_bytes?: number | null;
+            /** @description What becomes of its tree when a run that it started fails: contain, siblings or session; contain unless given. */
+            on_child_failure?: string | null;
             /** @description The run it belongs to. */
             parent?: string | null;
             /**
@@ -1778,6 +2100,8 @@ export interface components {
                  * @description How often it is tried again after a failure; 3 unless given.
                  */
                 max_retries?: number | null;
+                /** @description What becomes of its parts when one of them fails: contain, siblings or session; contain unless given. */
+                on_child_failure?: string | null;
                 /** @description The task it is part of. */
                 parent?: string | null;
                 /**
@@ -1940,6 +2264,26 @@ export interface components {
             /** @description The worker. */
             holder?: string | null;
         };
+        /** @description What a task changed: its merge, or its branch while it is not merged. */
+        TaskDiff: {
+            /** @description The commit that it is compared with. */
+            base: string;
+            /** @description The files that differ, in the order of git. */
+            files: components["schemas"]["FileDiff"][];
+            /**
+             * Format: int64
+             * @description How many files differ, listed or not.
+             */
+            files_total: number;
+            /** @description Was something left out: a file, or the end of a patch? */
+            is_cut: boolean;
+            /** @description Was it merged? Otherwise it is the work so far. */
+            is_merged: boolean;
+            /** @description The task. */
+            task: string;
+            /** @description The merge of the task, or the tip of its branch. */
+            tip: string;
+        };
         /** @description What a task was merged as. */
         TaskMerge: {
             /** @description The branch that holds or held the work. */
@@ -1981,6 +2325,8 @@ export interface components {
              * @description How often it is tried again after a failure; 3 unless given.
              */
             max_retries?: number | null;
+            /** @description What becomes of its parts when one of them fails: contain, siblings or session; contain unless given. */
+            on_child_failure?: string | null;
             /** @description The task it is part of. */
             parent?: string | null;
             /**
@@ -2085,6 +2431,8 @@ export interface components {
             merge: components["schemas"]["TaskMerge"];
             /** @description Who or what moves it on, in one sentence. */
             next_move: string;
+            /** @description Every question about it or about one of its runs, the oldest first. */
+            questions: components["schemas"]["Question"][];
             /** @description Every run of an agent or of a check, the oldest first. */
             runs: components["schemas"]["TaskRun"][];
             /** @description The tasks it was split into. */
@@ -2096,6 +2444,8 @@ export interface components {
         };
         /** @description One turn of a task. */
         TaskTurn: {
+            /** @description How long its attempt may take: `timeout_s`, `rule` (explicit, adaptive or default), `p95_s` and `sample_count`. */
+            bound?: Record<string, never> | null;
             /** @description When it began. */
             created_at?: string | null;
             /** @description The files as they were when it ended. */
@@ -2108,6 +2458,8 @@ export interface components {
             reason?: string | null;
             /** @description The run of its agent. */
             run?: string | null;
+            /** @description The turns of earlier attempts that the bound follows from, the newest first. */
+            samples: string[];
             /** @description The files as they were when it began. */
             start_ref?: string | null;
             /** @description Where it stands. */
@@ -2190,6 +2542,60 @@ export interface components {
              * @description How many records it has.
              */
             version: number;
+        };
+        /** @description One worker. */
+        Worker: {
+            /** @description The person who works with it by hand. */
+            by?: string | null;
+            /** @description The host of its process. */
+            host?: string | null;
+            /** @description Its ID. */
+            id: string;
+            /** @description One character that stands for the visual state. */
+            indicator: string;
+            /** @description The visual state as people read it. */
+            label: string;
+            /** @description When its lease was renewed last, or else when something was recorded of it. */
+            last_heard_at?: string | null;
+            /**
+             * Format: int32
+             * @description The pid of its process there; null if somebody works by hand.
+             */
+            pid?: number | null;
+            /** @description The agent profile that it uses. */
+            profile?: string | null;
+            /** @description The role whose tasks it takes. */
+            role?: string | null;
+            /** @description Since when it is in the recorded state. */
+            since?: string | null;
+            /** @description The state that is recorded: starting, working, idle or dead. */
+            state?: string | null;
+            /** @description The task that it has, or that it did and that is being verified or merged. */
+            task?: string | null;
+            /** @description What that task is called. */
+            task_title?: string | null;
+            /** @description What it is called. */
+            title?: string | null;
+            /** @description The colour token of the visual state. */
+            token: string;
+            /** @description The turn in which it handles the task. */
+            turn?: string | null;
+            /** @description Where that turn stands. */
+            turn_state?: string | null;
+            /** @description How it is shown: spawning, running, stalled, merging, dead, idle or unknown. */
+            visual: string;
+            /** @description Why it is shown so, in one sentence. */
+            why: string;
+        };
+        /** @description The workers that are there. */
+        Workers: {
+            /**
+             * Format: int64
+             * @description Everything up to this record is in the answer.
+             */
+            head: number;
+            /** @description Those that have not ended, the oldest first; then those that ended in the last day, if they were asked for, the newest first. */
+            items: components["schemas"]["Worker"][];
         };
         /** @description Where the log ends, and how far the feed is. */
         WriterAnswer: {
@@ -2604,6 +3010,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OneView"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    abort: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Abort"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Aborted"];
                 };
             };
             /** @description Why the request was not answered as it wished. */
@@ -3264,6 +3704,180 @@ export interface operations {
             };
         };
     };
+    inbox: {
+        parameters: {
+            query?: {
+                /** @description The newest N of all questions, ended ones too: 1 to 500. */
+                all?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Inbox"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    ask: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AskRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Question"];
+                };
+            };
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Question"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    question: {
+        parameters: {
+            query?: {
+                /** @description Wait up to this many seconds for an answer: 1 to 25. */
+                wait_s?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Question"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    answer_question: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnswerRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Question"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    withdraw_question: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Question"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     reasons: {
         parameters: {
             query?: never;
@@ -3279,6 +3893,73 @@ export interface operations {
                 };
                 content: {
                     "application/json": unknown;
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    rules: {
+        parameters: {
+            query?: {
+                /** @description true: those that were revoked too. */
+                all?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Rules"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_rule: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DecisionRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Rule"];
                 };
             };
             /** @description Why the request was not answered as it wished. */
@@ -3617,6 +4298,37 @@ export interface operations {
             };
         };
     };
+    diff_task: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Its whole id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskDiff"];
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     done_task: {
         parameters: {
             query?: never;
@@ -3844,7 +4556,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["DecisionRequest"];
+                "application/json": components["schemas"]["RetryRequest"];
             };
         };
         responses: {
@@ -4054,6 +4766,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": unknown;
+                };
+            };
+            /** @description Why the request was not answered as it wished. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    task_workers: {
+        parameters: {
+            query?: {
+                /** @description Those that ended in the last day too. */
+                all?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Workers"];
                 };
             };
             /** @description Why the request was not answered as it wished. */

@@ -104,6 +104,14 @@ export type Refusal = Sent<Described["Refusal"]>;
 
 export type TaskCard = Sent<Described["TaskCard"]>;
 export type TaskBoard = Sent<Described["Board"]>;
+export type Worker = Sent<Described["Worker"]>;
+export type Workers = Sent<Described["Workers"]>;
+export type FileDiff = Sent<Described["FileDiff"]>;
+export type TaskDiff = Sent<Described["TaskDiff"]>;
+export type Question = Sent<Described["Question"]>;
+export type Inbox = Sent<Described["Inbox"]>;
+export type Rule = Sent<Described["Rule"]>;
+export type Rules = Sent<Described["Rules"]>;
 /** What one check of a task found. */
 export interface Verdict {
   what: string | null;
@@ -112,7 +120,7 @@ export interface Verdict {
 }
 /** The story has the fields of a view, too; the page reads those from the entity, which the feed keeps fresh. */
 export type TaskStory = But<
-  Pick<Sent<Described["TaskStory"]>, "next_move" | "claims" | "turns" | "runs" | "merge" | "subtasks">,
+  Pick<Sent<Described["TaskStory"]>, "next_move" | "claims" | "turns" | "runs" | "questions" | "merge" | "subtasks">,
   { verdicts: Verdict[] }
 >;
 

@@ -52,6 +52,16 @@ describe("keys", () => {
     expect(did).toEqual([]);
   });
 
+  it("acts beside a radio button, which takes no letters, and leaves enter and space to it", () => {
+    const { did, place } = shown();
+    const radio = document.createElement("input");
+    radio.type = "radio";
+    place.append(radio);
+    press("j", radio);
+    press("Enter", radio);
+    expect(did).toEqual(["j"]);
+  });
+
   it("leaves enter to the button that has the focus", () => {
     const { did, place } = shown();
     press("Enter", place.querySelector("button") ?? place);

@@ -24,7 +24,9 @@ function changed(): void {
 
 function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
-  return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
+  // A radio button or a checkbox takes no letters.
+  if (target instanceof HTMLInputElement) return !/^(radio|checkbox)$/.test(target.type);
+  return target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName);
 }
 
 /** The order a key event gives, given the key before it; the newest layer wins. */
@@ -35,8 +37,8 @@ export function handle(event: KeyboardEvent): void {
   pending = null;
   const find = (keys: string) => listed.findLast((one) => one.keys === keys);
   const found = (first && find(`${first} ${event.key}`)) || find(event.key);
-  // Enter and space on a button or link belong to it.
-  const isOwn = event.target instanceof HTMLElement && event.target.closest("button, a, summary") !== null;
+  // Enter and space on a control or link belong to it.
+  const isOwn = event.target instanceof HTMLElement && event.target.closest("button, a, summary, input") !== null;
   if (found && !(isOwn && (event.key === "Enter" || event.key === " "))) {
     event.preventDefault();
     found.run();

@@ -7,12 +7,14 @@ import { AttentionPage } from "../pages/attention/page";
 import { BoardPage } from "../pages/board/page";
 import { EntityPage } from "../pages/entity/page";
 import { FleetPage } from "../pages/fleet/page";
+import { InboxPage } from "../pages/inbox/page";
 import { MachinesPage } from "../pages/machines/page";
 import { TrendsPage } from "../pages/trends/page";
 import { Empty, Skeleton, Trouble } from "../parts/states";
 import { Link } from "../route/link";
 import { go, usePlace } from "../route/route";
 import { useAttention, useFeedState, useIsOld, useReadWords, WordsProvider } from "../state/board";
+import { InboxContext, useInbox } from "../state/inbox";
 import { setClock } from "../time/ticking";
 import { Announcer } from "./announcer";
 import { KeySheet } from "./keysheet";
@@ -21,6 +23,7 @@ import { AttentionContext } from "./shared";
 
 const PAGES: { path: string; name: string; key: string }[] = [
   { path: "/", name: "Attention", key: "g a" },
+  { path: "/inbox", name: "Inbox", key: "g i" },
   { path: "/fleet", name: "Fleet", key: "g f" },
   { path: "/board", name: "Board", key: "g b" },
   { path: "/trends", name: "Trends", key: "g t" },
@@ -32,6 +35,7 @@ export function App() {
   const { path } = usePlace();
   const { words, problem } = useReadWords();
   const attention = useAttention(false);
+  const inbox = useInbox();
   const feed = useFeedState();
   const old = useIsOld();
   const [help, setHelp] = useState(false);
@@ -49,24 +53,27 @@ export function App() {
 
   const signedOut = feed.name === "refused" || problem?.status === 401 || attention.problem?.status === 401;
   const total = attention.data?.total ?? null;
+  const waiting = { "/": total, "/inbox": inbox.data?.items.length ?? null };
   return (
     <AttentionContext value={attention}>
-      <title>{total ? `(${total}) Callboard` : "Callboard"}</title>
-      <a className="skip" href="#main">
-        Skip to the page
-      </a>
-      <TopBar path={path} total={total} isSignedIn={!signedOut} onHelp={() => setHelp(true)} />
-      <main id="main" tabIndex={-1} data-old={old || undefined}>
-        {signedOut ? (
-          <SignedOut />
-        ) : words ? (
-          <WordsProvider words={words}>{route(path)}</WordsProvider>
-        ) : (
-          <Waiting problem={problem} />
-        )}
-      </main>
-      <Announcer attention={attention.data} />
-      {help && <KeySheet onClose={() => setHelp(false)} />}
+      <InboxContext value={inbox}>
+        <title>{total ? `(${total}) Callboard` : "Callboard"}</title>
+        <a className="skip" href="#main">
+          Skip to the page
+        </a>
+        <TopBar path={path} waiting={waiting} isSignedIn={!signedOut} onHelp={() => setHelp(true)} />
+        <main id="main" tabIndex={-1} data-old={old || undefined}>
+          {signedOut ? (
+            <SignedOut />
+          ) : words ? (
+            <WordsProvider words={words}>{route(path)}</WordsProvider>
+          ) : (
+            <Waiting problem={problem} />
+          )}
+        </main>
+        <Announcer attention={attention.data} />
+        {help && <KeySheet onClose={() => setHelp(false)} />}
+      </InboxContext>
     </AttentionContext>
   );
 }
@@ -84,12 +91,13 @@ function filter(): void {
 
 interface TopBarProps {
   path: string;
-  total: number | null;
+  /** How much waits for somebody, by the page that shows it. */
+  waiting: Readonly<Record<string, number | null>>;
   isSignedIn: boolean;
   onHelp: () => void;
 }
 
-function TopBar({ path, total, isSignedIn, onHelp }: TopBarProps) {
+function TopBar({ path, waiting, isSignedIn, onHelp }: TopBarProps) {
   return (
     <header className="top">
       <Link to="/" className="brand" aria-label="Callboard, to attention">
@@ -99,9 +107,7 @@ function TopBar({ path, total, isSignedIn, onHelp }: TopBarProps) {
         {PAGES.map((page) => (
           <Link key={page.path} to={page.path} aria-current={path === page.path ? "page" : undefined} title={page.key}>
             {page.name}
-            {page.path === "/" && total !== null && total > 0 && (
-              <span className="badge num">{total.toLocaleString("en")}</span>
-            )}
+            <Badge many={waiting[page.path] ?? null} />
           </Link>
         ))}
       </nav>
@@ -115,8 +121,14 @@ function TopBar({ path, total, isSignedIn, onHelp }: TopBarProps) {
   );
 }
 
+function Badge({ many }: { many: number | null }) {
+  if (!many) return null;
+  return <span className="badge num">{many.toLocaleString("en")}</span>;
+}
+
 function route(path: string): ReactNode {
   if (path === "/") return <AttentionPage />;
+  if (path === "/inbox") return <InboxPage />;
   if (path === "/fleet") return <FleetPage />;
   if (path === "/board") return <BoardPage />;
   if (path.startsWith("/e/")) return <EntityPage id={decodeURIComponent(path.slice(3))} />;

@@ -45,7 +45,7 @@ const LAYERS: &[(&str, Uses)] = &[
     (ENGINE, Only(&[KERNEL, LEDGER, SUPERVISOR, CONVERSATION, AGENTS, WIRE, DELIVERY, NOTIFY])),
     (CREW, Only(&[KERNEL, LEDGER, SUPERVISOR, AGENTS, WIRE, DELIVERY, ENGINE])),
     (MCP, Only(&[KERNEL, LEDGER, ENGINE, WIRE])),
-    ("callboard-server", Only(&[KERNEL, LEDGER, ENGINE, WIRE, MCP])),
+    ("callboard-server", Only(&[KERNEL, LEDGER, ENGINE, WIRE, CREW, MCP])),
     ("callboard-tui", Only(&[ENGINE])),
     ("callboard", Everything),
     ("callboard-bench", Everything),

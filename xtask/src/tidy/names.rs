@@ -31,6 +31,7 @@ const SHARED: &[(&str, &str)] = &[
 const WIDE: &[(&str, &str)] = &[
     ("crates/kernel/src", "one file for each word of the model"),
     ("crates/lifecycle/src", "one file for each vocabulary and each part of a machine"),
+    ("crates/lifecycle/src/machines", "one file for each machine"),
     ("crates/lifecycle/tests/ui", "one broken machine for each rule"),
 ];
 

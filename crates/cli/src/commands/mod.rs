@@ -5,6 +5,7 @@
 
 pub(crate) mod board;
 pub(crate) mod crew;
+pub(crate) mod desk;
 pub(crate) mod host;
 pub(crate) mod records;
 pub(crate) mod reference;

@@ -11,7 +11,8 @@ use callboard_agents::{Program, detect};
 use callboard_delivery::{Agreement, Contract};
 use callboard_engine::{RECIPE, RunOrder, agree, keep_private, read_plain};
 use callboard_kernel::EntityId;
-use callboard_lifecycle::Kind;
+use callboard_kernel::abort::OnChildFailure;
+use callboard_lifecycle::{Kind, Words};
 use callboard_supervisor::sandbox::{Missing, Sandbox};
 use callboard_supervisor::{Audience, Limits, Privileges, Stdin, Timers, is_inherited};
 use callboard_wire::{ContractSource, RunRequest, Word};
@@ -145,6 +146,7 @@ impl Recipe {
             title: request.title.clone(),
             labels: request.labels.clone().into_iter().collect(),
             parent: around().map_or_else(|| given(&request.parent), |own| Ok(Some(own)))?,
+            on_child_failure: policy(request)?,
             retry_of: given(&self.retry_of)?,
             timers: timers(request)?,
             limits: limits(request)?,
@@ -248,6 +250,14 @@ fn program(request: &RunRequest) -> Result<Program, Error> {
             .parse()
             .map_err(|unknown: callboard_agents::UnknownProgram| invalid(unknown.to_string(), "auto")),
     }
+}
+
+/// What becomes of its tree when a run that it started fails.
+fn policy(request: &RunRequest) -> Result<Option<OnChildFailure>, Error> {
+    let read = |word: &String| {
+        OnChildFailure::parse(word).map_err(|unknown| invalid(unknown.to_string(), "contain"))
+    };
+    request.on_child_failure.as_ref().map(read).transpose()
 }
 
 /// What it may reach, and the name of that.

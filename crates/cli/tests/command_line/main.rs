@@ -3,6 +3,7 @@
 //! Invariant: nothing of the caller's environment decides a test. Deliberately absent: what a terminal shows; the
 //! tables are tested at fixed widths instead.
 
+mod desk;
 mod execution;
 mod harness;
 mod sandbox;

@@ -3,6 +3,7 @@
 use callboard_engine::tasks::story;
 use callboard_lifecycle::task::TaskState;
 
+use crate::edges::surfaces::Http;
 use crate::stage::Stage;
 
 #[test]
@@ -31,6 +32,17 @@ fn the_diff_of_a_task_is_its_own_work_and_that_of_a_turn_its_files() {
         assert_eq!(patch.matches("diff --git").count(), 1, "{patch}");
     }
     assert!(stage.well(&["task", "diff", &id, "--stat"]).contains("1 file changed"));
+    let http = Http::serve(&stage);
+    let shown = |task: &str| http.get(&format!("/tasks/{task}/diff"));
+    let diff = shown(&id).ok();
+    let file = &diff["files"][0];
+    assert_eq!(diff["files_total"], 1, "{diff}");
+    assert_eq!((&file["path"], &file["status"]), (&"one.txt".into(), &"added".into()), "{diff}");
+    assert_eq!((&file["added"], &file["removed"], &file["is_cut"]), (&1.into(), &0.into(), &false.into()));
+    assert!(file["patch"].as_str().expect("a patch").contains(of_first), "{diff}");
+    assert_eq!((&diff["is_merged"], &diff["is_cut"]), (&true.into(), &false.into()), "{diff}");
+    let problem = shown(&unworked.to_string()).problem(404);
+    assert!(problem.to_string().contains("nobody has worked on it"), "{problem}");
     let ledger = stage.ledger();
     let turn = story(&ledger, &stage.task(first)).expect("a story").turns.remove(0);
     let (turn_id, began) = (turn.id.to_string(), turn.created_at.expect("a beginning").to_string());
@@ -55,5 +67,7 @@ fn the_diff_of_a_task_is_its_own_work_and_that_of_a_turn_its_files() {
     assert!(told.contains("is not in the repository any more"), "{told}");
     std::fs::rename(stage.repo(), stage.path("elsewhere")).expect("it is moved");
     let told = said(&["task", "diff", &id]);
-    assert!(told.contains("repository"), "{told}");
+    assert!(told.contains("there is no repository"), "{told}");
+    let problem = shown(&id).problem(404);
+    assert!(problem["detail"].as_str().expect("why").contains("on this host"), "{problem}");
 }

@@ -5,7 +5,7 @@
 
 mod agents;
 mod hands;
-mod surfaces;
+pub(crate) mod surfaces;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -12,8 +12,10 @@ mod many;
 mod requests;
 mod set_back;
 mod stage;
+mod timeouts;
 mod twenty;
 #[expect(dead_code, reason = "the tests of the server need more of it")]
 #[path = "../serve/wire.rs"]
 mod wire;
+mod workers;
 mod worktrees;

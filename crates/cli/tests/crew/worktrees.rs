@@ -60,3 +60,34 @@ fn the_worktrees_of_tasks_are_listed_with_what_they_hold_and_what_becomes_of_the
     assert_eq!(item["fate"], "unknown");
     assert!(item["problem"].as_str().is_some_and(|told| told.contains("repository")), "{item}");
 }
+
+/// The janitor clears away what a crash between the end of a task and its clean-up would leave, and nothing else.
+#[test]
+fn a_worktree_that_was_left_behind_is_swept_unless_it_holds_unsaved_work_or_its_task_goes_on() {
+    let stage = Stage::new();
+    let fails = |title: &str| stage.add(title, |task| task.max_retries = Some(0));
+    let (parked, unsaved, waiting) = (fails("park it"), fails("leave it"), fails("keep it"));
+    let script = "echo x > \"$CALLBOARD_TASK.txt\"; test \"$1\" = 'merge it'";
+    assert!(stage.work("1", script).status.success());
+    for id in [parked, unsaved, waiting] {
+        assert_eq!(stage.state(id), TaskState::Failed, "{}", stage.why(id));
+    }
+    for id in [parked, unsaved] {
+        stage.well(&["task", "retry", &id.to_string()]);
+        stage.well(&["task", "cancel", &id.to_string(), "--because", "not needed"]);
+    }
+    let left = std::path::PathBuf::from(of(&stage, unsaved)["path"].as_str().expect("a path"));
+    std::fs::write(left.join("new.txt"), "new\n").expect("a file");
+    let fates = [parked, unsaved, waiting].map(|id| of(&stage, id)["fate"].clone());
+    assert_eq!(fates, ["removable", "stays", "until_closed"]);
+
+    // The janitor of this crew looks before it merges.
+    let merged = stage.add("merge it", |_| ());
+    assert!(stage.work("1", script).status.success());
+    assert_eq!(stage.state(merged), TaskState::Closed, "{}", stage.why(merged));
+    let there: Vec<Value> = listed(&stage).iter().map(|item| item["task"].clone()).collect();
+    assert_eq!(there, [unsaved.to_string(), waiting.to_string()], "by the age of their tasks");
+    assert_eq!(std::fs::read_to_string(left.join("new.txt")).expect("it is there"), "new\n");
+    let branch = stage.git(&["show", &format!("callboard/{parked}:{parked}.txt")]);
+    assert_eq!(branch, "x\n", "its branch holds the work");
+}

@@ -54,6 +54,16 @@ fn storm_until(host: &Host, ids: &[String], deed: impl FnOnce(), wanted: &str) -
     })
 }
 
+/// Waits until nothing that belongs to the store before is left in the WAL: the last of the server's connections has let go of it.
+#[track_caller]
+fn until_settled(store: &Path) {
+    let until = Instant::now() + Duration::from_secs(30);
+    while std::fs::metadata(beside(store, "-wal")).is_ok_and(|wal| wal.len() > 0) {
+        assert!(Instant::now() < until, "the WAL of the store before is still there");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 #[track_caller]
 fn holds(store: &Path, acknowledged: &[(u64, String)]) {
     let ledger = Ledger::open(store, Options::default()).unwrap_or_else(|error| panic!("{error:?}"));
@@ -103,6 +113,7 @@ fn a_backup_that_is_moved_over_the_store_of_a_server_gets_no_record_and_the_file
     let told = storm_until(&host, &ids, || std::fs::rename(&backup, &store).unwrap(), REPLACED);
     let listed = crate::host::callboard(&store, &["ps"]).output().unwrap();
     assert!(!listed.status.success(), "the backup was read together with the WAL of the store");
+    until_settled(&store);
     host.server.kill().unwrap();
     host.server.wait().unwrap();
     holds(&kept, &told);

@@ -3,6 +3,8 @@
 //! Invariant: only commits are compared, so nothing in a worktree can influence the answer. Programs that would prepare a
 //! difference (external diff, textconv) are not run, and the text has a bound.
 
+pub(super) mod file_patches;
+
 use super::error::GitError;
 use super::names::{CommitId, hidden_ref, parts, shown};
 use super::repository::GitRepository;

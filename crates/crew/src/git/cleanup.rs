@@ -100,11 +100,7 @@ impl GitRepository {
     pub fn retire_branch(&self, task: &str, expected: &CommitId) -> Result<(), GitError> {
         let task = names::task(task)?;
         let _lock = self.lock()?;
-        let worktree = TaskWorktree::new(&self.location.common, Path::new("/"), task);
-        if worktree.git_dir().exists() {
-            let path = worktree.git_dir().to_owned();
-            return Err(GitError::InTheWay { task: task.to_owned(), path });
-        }
+        let worktree = self.absent_worktree(task)?;
         if self.ref_state(&worktree.branch_ref())?.is_none() {
             return Ok(());
         }
@@ -121,11 +117,7 @@ impl GitRepository {
     pub fn forget(&self, task: &str, expected: &CommitId) -> Result<(), GitError> {
         let task = names::task(task)?;
         let _lock = self.lock()?;
-        let worktree = TaskWorktree::new(&self.location.common, Path::new("/"), task);
-        if worktree.git_dir().exists() {
-            let path = worktree.git_dir().to_owned();
-            return Err(GitError::InTheWay { task: task.to_owned(), path });
-        }
+        let worktree = self.absent_worktree(task)?;
         if self.ref_state(&worktree.branch_ref())?.is_some() {
             self.delete_ref(&worktree.branch_ref(), expected)?;
         }
@@ -136,6 +128,16 @@ impl GitRepository {
             }
         }
         Ok(())
+    }
+
+    /// Where the worktree of a task was; an error if it is there.
+    fn absent_worktree(&self, task: &str) -> Result<TaskWorktree, GitError> {
+        let worktree = TaskWorktree::new(&self.location.common, Path::new("/"), task);
+        if worktree.git_dir().exists() {
+            let path = worktree.git_dir().to_owned();
+            return Err(GitError::InTheWay { task: task.to_owned(), path });
+        }
+        Ok(worktree)
     }
 
     /// Prunes records of worktrees below a directory that are gone, and what is left of removals that were interrupted.

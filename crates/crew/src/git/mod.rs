@@ -28,6 +28,7 @@ mod snapshot;
 mod view;
 mod worktree;
 
+pub use changes::file_patches::FilePatch;
 pub use changes::{ChangeKind, ChangedFile, Diff};
 pub use cleanup::{Leftovers, WorktreeStatus};
 pub use error::GitError;

@@ -61,11 +61,14 @@ impl Crew {
     fn queued(&self, stored: Stored) -> Result<Option<(Target, Candidate)>, TaskError> {
         let facts = stored.entity.facts.clone();
         let asking = self.asking(self.system_actor());
-        if facts.read(fact::APPROVAL) == Some(true) {
+        if facts.read(fact::APPROVAL) != Some(true) {
+            return self.candidate(stored, &facts);
+        }
+        if !asking.approved_by_rule(&stored)? {
             asking.ask_approval(&stored, "a person must approve it before it is merged")?;
             return Ok(None);
         }
-        self.candidate(stored, &facts)
+        self.candidate(asking.task(stored.entity.state.id)?, &facts)
     }
 
     fn candidate(&self, stored: Stored, facts: &Facts) -> Result<Option<(Target, Candidate)>, TaskError> {
@@ -322,7 +325,7 @@ impl Crew {
     }
 
     /// Removes the branch of a task that is merged into its base; one that somebody moved stays.
-    fn retire_branch(&self, stored: &Stored) {
+    pub(super) fn retire_branch(&self, stored: &Stored) {
         let facts = &stored.entity.facts;
         let tip = facts.read(fact::TIP).and_then(|text| CommitId::parse(text).ok());
         let (Some(_), Some(repo), Some(tip)) = (task::merged_as(&stored.entity), facts.read(fact::REPO), tip)

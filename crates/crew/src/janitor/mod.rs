@@ -5,6 +5,7 @@ mod looking_back;
 mod merging;
 mod requests;
 mod service;
+mod sweeping;
 
 pub(crate) use checks::Site;
 pub use requests::RequestCommands;

@@ -17,7 +17,7 @@ use crate::pace::Pace;
 
 /// How often it looks though nothing was recorded.
 const EVERY: Duration = Duration::from_secs(1);
-/// How often it looks whether what was merged is still there.
+/// How often it looks whether what was merged is still there, and whether a worktree was left behind.
 const LOOK_BACK: Duration = Duration::from_secs(600);
 /// How many of those that need somebody are looked through for approved results.
 const WAITING_MAX: usize = 10_000;
@@ -47,6 +47,7 @@ impl JanitorService {
     fn look(&mut self, goes_on: &dyn Fn() -> bool) -> Result<(), TaskError> {
         if self.looked_back.is_none_or(|at| at.elapsed() >= LOOK_BACK) {
             self.crew.look_back(goes_on)?;
+            self.crew.sweep_worktrees(goes_on)?;
             self.looked_back = Some(Instant::now());
         }
         let live = self.crew.live_tasks()?;

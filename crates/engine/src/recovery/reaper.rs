@@ -19,6 +19,7 @@ use callboard_lifecycle::session::{SessionState, SessionTrigger};
 use callboard_lifecycle::{ActorClass, Health, Kind, ReasonCode, Words};
 use serde::Serialize;
 
+use crate::abort::escalate;
 use crate::host::owner::stranger;
 use crate::judging::recorded::{command, keeper};
 use crate::judging::view::{View, evaluate};
@@ -157,6 +158,7 @@ impl Reaper<'_> {
         let (count, left) = ended.unwrap_or_default();
         match self.ledger.append(self.request(stored, &view, &finding, ended)) {
             Ok(_) => {
+                self.escalate(stored);
                 let left = match left {
                     0 => String::new(),
                     left => format!("; {left} of its processes could not be ended"),
@@ -182,11 +184,21 @@ impl Reaper<'_> {
             return Ok(done(ReapAct::WouldEnd, None));
         }
         match kept.record(self.ledger, stored, &|path| self.world.remove(path)) {
-            Ok(()) => Ok(done(ReapAct::Ended, None)),
+            Ok(()) => {
+                self.escalate(stored);
+                Ok(done(ReapAct::Ended, None))
+            }
             Err(AppendError::Refused(refusal)) => {
                 self.again(stored, |_| done(ReapAct::LeftAlone, Some(refusal.message.clone())))
             }
             Err(AppendError::Fault(fault)) => Err(ReapError::Write(fault)),
+        }
+    }
+
+    /// Lets the failure of a run spread as far as the policy of its parent says. The end is recorded whatever becomes of that.
+    fn escalate(&self, before: &Stored) {
+        if let Ok(Some(ended)) = self.ledger.entity(before.entity.state.id) {
+            drop(escalate(self.ledger, &ended, self.now));
         }
     }
 

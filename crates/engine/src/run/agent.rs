@@ -5,7 +5,7 @@
 
 use callboard_agents::{KnownBy, LimitStatus, OpenTool, Program, Summary, WaitingFor};
 use callboard_kernel::fact::{self, Fact, Records};
-use callboard_kernel::{Facts, Moment};
+use callboard_kernel::{Facts, Moment, Value};
 
 /// The facts that change how a run is judged, so that they are written soon.
 pub(crate) const JUDGED_BY: [&str; 8] = [
@@ -174,10 +174,31 @@ fn agent(summary: &Summary) -> Facts {
         .and(fact::LAST_MESSAGE, summary.last_message.clone())
 }
 
+/// Keeps since when a condition holds that is heard of again and again while it does.
+pub(super) fn note_beginnings(known: &mut Facts, before: &Facts, now: Moment) {
+    let conditions = [
+        (fact::WAITS_FOR.name(), fact::WAITS_SINCE),
+        (fact::LIMITED_UNTIL.name(), fact::LIMITED_SINCE),
+        (fact::ERRORS_IN_ROW.name(), fact::ERRORS_SINCE),
+    ];
+    for (what, since) in conditions {
+        let goes_on = match (known.get(what), before.get(what)) {
+            (None | Some(Value::Null | Value::Int(0)), _) => continue,
+            // Failures that add up are one condition; another question is another one.
+            (Some(Value::Int(_)), Some(Value::Int(count))) => *count > 0,
+            (now, before) => now == before,
+        };
+        if goes_on && before.value(since).is_some() {
+            known.copy(since, before, since);
+        } else {
+            known.record(since, now);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use callboard_agents::{Launch, Reader};
-    use callboard_kernel::Value;
 
     use super::*;
 
@@ -254,5 +275,23 @@ mod tests {
         let by = Value::Text("terminal notification (inferred)".to_owned());
         assert_eq!(facts[1].get("waits_by"), Some(&by));
         assert_eq!(facts[2].get("waits_for"), Some(&Value::Null));
+    }
+
+    #[test]
+    fn a_condition_began_when_it_was_first_seen_and_another_question_is_another_one() {
+        let at = |second: i64| Moment::from_micros(second * 1_000_000);
+        let mut written = Facts::none();
+        let mut since = |second, waits_for: Option<&str>, errors: i64| {
+            let waits_for = waits_for.map_or(Value::Null, |text| Value::Text(text.to_owned()));
+            let mut known = Facts::none().with("waits_for", waits_for).with("errors_in_row", errors);
+            note_beginnings(&mut known, &written, at(second));
+            written = known.clone();
+            [fact::WAITS_SINCE, fact::ERRORS_SINCE].map(|since| known.read(since))
+        };
+        assert_eq!(since(1, None, 0), [None, None]);
+        assert_eq!(since(2, Some("a"), 1), [Some(at(2)), Some(at(2))]);
+        assert_eq!(since(3, Some("a"), 4), [Some(at(2)), Some(at(2))]);
+        assert_eq!(since(4, Some("b"), 0), [Some(at(4)), None]);
+        assert_eq!(since(5, None, 1), [None, Some(at(5))]);
     }
 }

@@ -6,9 +6,10 @@
 use std::time::Duration;
 
 use callboard_kernel::health::{Liveness, Vantage, liveness};
-use callboard_kernel::{EntityId, Facts, fact};
+use callboard_kernel::{EntityId, EvidenceRef, Facts, Moment, Observe, Order, StateReason, fact};
 use callboard_ledger::Stored;
-use callboard_supervisor::{Cause, End, How, Sender, StopCause, Timer, process};
+use callboard_lifecycle::ReasonCode;
+use callboard_supervisor::{Answer, Cause, End, How, Sender, StopCause, Timer, ToolEnd, process};
 
 use super::watching::Watching;
 use crate::judging::recorded::keeper;
@@ -61,8 +62,77 @@ impl Watching<'_, '_> {
         Some(match wanted {
             StopFor::Operator => StopCause::Operator,
             StopFor::Parent => StopCause::Parent,
+            StopFor::Sibling => StopCause::Sibling,
+            StopFor::Child => StopCause::Child,
             StopFor::Agent => StopCause::Agent,
         })
+    }
+
+    /// What a TERM asks of the tool call that is open, if somebody has recorded that it is to be aborted. A signal for a wish that was met
+    /// just before is that wish once more, and never a stop.
+    pub(super) fn tool_wished(&mut self, sender: Sender) -> Option<Answer> {
+        let is_of_another_program = sender.identity().is_some() && !sender.is_our_program();
+        let (at, is_met) = self.tool_wish()?;
+        let is_late = self.recorder.now().since(at) > TOGETHER;
+        if (is_of_another_program || is_met) && is_late || self.sent_for(sender).is_some() {
+            return None;
+        }
+        Some(if is_met { Answer::Ignore } else { self.meet_tool_wish(at) })
+    }
+
+    /// What is wished for in the log, where nobody could send a signal: by somebody on another host.
+    pub(super) fn wished_elsewhere(&mut self) -> Answer {
+        if self.stop_cause.is_some() {
+            return Answer::Ignore;
+        }
+        if let Some(cause) = self.wish_within(Duration::MAX) {
+            return Answer::Stop(cause);
+        }
+        match self.tool_wish() {
+            Some((at, false)) => self.meet_tool_wish(at),
+            Some((_, true)) | None => Answer::Ignore,
+        }
+    }
+
+    fn meet_tool_wish(&mut self, at: Moment) -> Answer {
+        self.tool_abort = Some(at);
+        Answer::EndTool
+    }
+
+    /// When somebody wished for the end of a tool call, and whether that was met.
+    fn tool_wish(&mut self) -> Option<(Moment, bool)> {
+        let stored = self.recorder.stored(self.recorder.id)?;
+        let at = stored.entity.facts.read(fact::TOOL_ABORT_WISH)?.read(fact::AT)?;
+        Some((at, self.tool_abort.is_some_and(|met| met >= at)))
+    }
+
+    /// Records what became of a tool call that was to be aborted.
+    pub(super) fn record_tool_end(&mut self, end: Option<ToolEnd>) {
+        let stored = self.recorder.stored(self.recorder.id);
+        let wish = stored.as_ref().and_then(|stored| stored.entity.facts.read(fact::TOOL_ABORT_WISH));
+        let text = |name| wish.and_then(|wish| wish.read(name)).unwrap_or("somebody").to_owned();
+        let asked = format!("{}: {}", text(fact::BY), text(fact::MESSAGE));
+        let (code, message) = match end {
+            Some(end) => (
+                const { ReasonCode::of("run.tool.aborted") },
+                format!("aborted by {asked}; {} processes ended, {} left", end.asked - end.left, end.left),
+            ),
+            None => (
+                const { ReasonCode::of("run.tool.absent") },
+                format!("{asked}; no tool call was open, so nobody was ended"),
+            ),
+        };
+        let reason =
+            StateReason::new(code, message.as_str()).shown_by(EvidenceRef::tool_result(message.as_str()));
+        let aborted = Facts::none()
+            .and(fact::SINCE, self.tool_abort)
+            .and(fact::AT, self.recorder.now())
+            .and(fact::COUNT, end.map_or(0, |end| i64::from(end.asked)))
+            .and(fact::KILLED, end.is_some_and(|end| end.killed))
+            .and(fact::LEFTOVERS, end.map_or(0, |end| i64::from(end.left)));
+        let data = Facts::none().and(fact::TOOL_ABORTED, aborted);
+        // What is seen on the way may be lost with the store; the agent goes on.
+        drop(self.recorder.submit(Order::Observe(Observe { reasons: vec![reason], data })));
     }
 
     /// Is a run around this one being stopped, or has one just ended?
@@ -110,9 +180,13 @@ impl Watching<'_, '_> {
     /// Who asked for the stop that has begun, as far as it is known.
     pub(super) fn stopped_for(&self, cause: Cause) -> Option<String> {
         match cause {
-            Cause::Stopped(StopCause::Operator | StopCause::Parent | StopCause::Agent) => {
-                self.asked_by.clone()
-            }
+            Cause::Stopped(
+                StopCause::Operator
+                | StopCause::Parent
+                | StopCause::Sibling
+                | StopCause::Child
+                | StopCause::Agent,
+            ) => self.asked_by.clone(),
             Cause::Stopped(_) => self.signalled.clone(),
             Cause::Timer { .. } | Cause::OfItself => None,
         }
@@ -136,6 +210,8 @@ pub(super) const fn stop_word(cause: Cause) -> &'static str {
             StopCause::Terminate => "sigterm",
             StopCause::Operator => "operator",
             StopCause::Parent => "parent",
+            StopCause::Sibling => "sibling",
+            StopCause::Child => "child",
             StopCause::Agent => "agent",
             StopCause::Budget => "budget",
             StopCause::Shutdown => "shutdown",

@@ -179,6 +179,14 @@ fn stopped(cause: StopCause, asked: &Asked) -> Ending {
             const { ReasonCode::of("run.cancelled.parent") },
             format!("stopped with {}", by("the run that started it")),
         ),
+        StopCause::Sibling => cancelled(
+            const { ReasonCode::of("run.cancelled.sibling") },
+            format!("stopped with a run beside it, by {}", by("an abort")),
+        ),
+        StopCause::Child => cancelled(
+            const { ReasonCode::of("run.cancelled.child") },
+            format!("stopped because a run that it started failed, by {}", by("its abort policy")),
+        ),
         StopCause::Agent => cancelled(
             const { ReasonCode::of("run.cancelled.agent") },
             format!("stopped by the agent of {}", by("another run")),

@@ -15,6 +15,7 @@ mod shared_daemons;
 mod watching;
 
 pub(crate) use checking::checks_of;
+pub(crate) use ending::told;
 pub use order::{RunOrder, agree};
 pub(crate) use order::{process as process_facts, whereabouts};
 pub use perform::{EndedRun, RunError, perform};

@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 
 use callboard_agents::Program;
 use callboard_delivery::{Agreement, Contract};
+use callboard_kernel::abort::OnChildFailure;
 use callboard_kernel::{EntityId, Facts, Value, fact, one_line};
+use callboard_lifecycle::Words;
 use callboard_supervisor::sandbox::Sandbox;
 use callboard_supervisor::{Audience, Identity, Limits, Privileges, Stdin, Timers};
 
@@ -40,6 +42,8 @@ pub struct RunOrder {
     pub labels: Vec<(String, String)>,
     /// The run it belongs to.
     pub parent: Option<EntityId>,
+    /// What becomes of its tree when a run that it started fails; nothing unless given.
+    pub on_child_failure: Option<OnChildFailure>,
     /// The run it repeats.
     pub retry_of: Option<EntityId>,
     /// When it is ended.
@@ -105,6 +109,9 @@ impl RunOrder {
             if let Some(id) = id {
                 facts.record(name, id.to_string());
             }
+        }
+        if let Some(policy) = self.on_child_failure {
+            facts.record(fact::ON_CHILD_FAILURE, policy.name());
         }
         if let Some(hash) = &self.recipe_hash {
             facts.record(fact::RECIPE_HASH, hash.as_str());

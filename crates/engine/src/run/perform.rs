@@ -17,6 +17,7 @@ use callboard_kernel::{
 };
 use callboard_ledger::Stored;
 use callboard_lifecycle::session::{SessionState, SessionTrigger};
+use callboard_lifecycle::worker::AbortReason;
 use callboard_lifecycle::{Delivery, ReasonCode, Words};
 use callboard_supervisor::{
     Cause, Containment, End, Force, How, Identity, Keep, Observer, Quiet, Rung, Signals, Spec, StartError,
@@ -319,6 +320,15 @@ fn of_end(end: &End) -> Facts {
         }
         Cause::OfItself | Cause::Stopped(_) => Facts::none(),
     };
+    let abort = match end.cause {
+        Cause::Stopped(StopCause::Sibling) => Some(AbortReason::SiblingAborted),
+        Cause::Stopped(StopCause::Parent) => Some(AbortReason::ParentAborted),
+        Cause::Stopped(_) | Cause::Timer { .. } | Cause::OfItself => None,
+    };
+    let clock = match abort {
+        Some(abort) => clock.and(fact::ABORT_REASON, abort.name()),
+        None => clock,
+    };
     let survivors = end.survivors.iter().map(|one| {
         Facts::none()
             .and(fact::PID, one.pid)
@@ -420,6 +430,10 @@ fn conclude(
             Some(Err(because)) => unrecorded = Some(Unrecorded { because, kept: None }),
             None => {}
         }
+    }
+    if let (None, Some(ended)) = (&unrecorded, &stored) {
+        // The end is in the log; that it spreads is asked for on top.
+        recorder.escalate(ended);
     }
     // What a shell is told does not depend on the store.
     let stored = stored.or_else(|| recorder.imagined(&end)).unwrap_or_else(|| Stored::unborn(order.id));

@@ -18,6 +18,7 @@ use callboard_lifecycle::ActorClass;
 use callboard_supervisor::Identity;
 
 use super::saved_end::EndKeeper;
+use crate::abort::escalate;
 use crate::mutant;
 use crate::world::World;
 
@@ -309,6 +310,16 @@ impl<'a> Recorder<'a> {
     /// The run as its own records say, if they are all there are; as the store says otherwise.
     pub(crate) fn ended(&mut self) -> Option<Stored> {
         Stored::told_by(&self.records).or_else(|| self.stored(self.id))
+    }
+
+    /// Lets a failure spread as far as the policy of the parent says.
+    pub(crate) fn escalate(&mut self, ended: &Stored) {
+        let now = self.now();
+        if ended.entity.facts.known(fact::PARENT).is_some()
+            && let Ok(ledger) = self.ledger()
+        {
+            drop(escalate(ledger, ended, now));
+        }
     }
 
     /// A run as it is recorded.

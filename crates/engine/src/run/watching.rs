@@ -9,15 +9,15 @@ use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
 use callboard_agents::{Reader, Signal, Summary};
-use callboard_kernel::{EntityId, Facts, Moment, Order, Transition, Value, fact};
+use callboard_kernel::{EntityId, Facts, Moment, Order, Transition, fact};
 use callboard_ledger::Ticket;
 use callboard_supervisor::sandbox::Sightings;
 use callboard_supervisor::{
     Answer, Caught, Cause, End, How, Notification, Observer, Received, StartError, StopCause, StoppedBy,
-    Stream, Wait,
+    Stream, ToolEnd, Wait,
 };
 
-use super::agent::{Conditions, JUDGED_BY};
+use super::agent::{Conditions, JUDGED_BY, note_beginnings};
 use super::attribution::stop_word;
 use super::ending::Asked;
 use super::last_words::LastWords;
@@ -69,7 +69,7 @@ pub(crate) struct Watching<'a, 'b> {
     stopped: Option<(StoppedBy, Moment)>,
     /// The stop that has begun, as it is recorded.
     stopping: Option<Facts>,
-    stop_cause: Option<StopCause>,
+    pub(super) stop_cause: Option<StopCause>,
     /// How the command exited, when its wait status was read.
     exited: Option<Facts>,
     /// What goes on after the exit, and since when.
@@ -80,6 +80,10 @@ pub(crate) struct Watching<'a, 'b> {
     held_after: Option<Instant>,
     /// Whose doing the end was, judged when it came: what is wished for later did not cause it.
     cause: Option<Cause>,
+    /// The wish for the end of a tool call that was met last.
+    pub(super) tool_abort: Option<Moment>,
+    /// The log is to be looked at for a wish that nobody could send a signal for.
+    looks_for_wish: bool,
     /// Who asked for a stop, as it was recorded.
     pub(super) asked_by: Option<String>,
     /// The signal that asked for a stop, and its sender.
@@ -123,6 +127,8 @@ impl<'a, 'b> Watching<'a, 'b> {
             held_due: None,
             held_after: None,
             cause: None,
+            tool_abort: None,
+            looks_for_wish: false,
             asked_by: None,
             signalled: None,
             last_words: LastWords::default(),
@@ -408,7 +414,7 @@ impl Observer for Watching<'_, '_> {
             self.begin();
         }
         if lease {
-            self.lease_due = Some(now + LEASE_RENEWAL);
+            (self.lease_due, self.looks_for_wish) = (Some(now + LEASE_RENEWAL), true);
         }
         if changed || life || lease || exited || held {
             drop(self.write());
@@ -418,11 +424,27 @@ impl Observer for Watching<'_, '_> {
         }
     }
 
+    fn asks(&mut self) -> Answer {
+        match std::mem::take(&mut self.looks_for_wish) {
+            true => self.wished_elsewhere(),
+            false => Answer::Ignore,
+        }
+    }
+
+    fn tool_ended(&mut self, end: Option<ToolEnd>) {
+        self.record_tool_end(end);
+    }
+
     fn signal(&mut self, received: Received) -> Answer {
         if received.caught == Caught::Terminate
             && let Some(cause) = self.wished(received.sender)
         {
             return Answer::Stop(cause);
+        }
+        if received.caught == Caught::Terminate
+            && let Some(answer) = self.tool_wished(received.sender)
+        {
+            return answer;
         }
         if let Some(around) = self.sent_for(received.sender) {
             // Each of the runs around this one stops it, and that is one stop.
@@ -455,28 +477,6 @@ fn wait_for(mut ticket: Ticket, within: Duration, world: &dyn World) {
     }
 }
 
-/// Keeps since when a condition holds that is heard of again and again while it does.
-fn note_beginnings(known: &mut Facts, before: &Facts, now: Moment) {
-    let conditions = [
-        (fact::WAITS_FOR.name(), fact::WAITS_SINCE),
-        (fact::LIMITED_UNTIL.name(), fact::LIMITED_SINCE),
-        (fact::ERRORS_IN_ROW.name(), fact::ERRORS_SINCE),
-    ];
-    for (what, since) in conditions {
-        let goes_on = match (known.get(what), before.get(what)) {
-            (None | Some(Value::Null | Value::Int(0)), _) => continue,
-            // Failures that add up are one condition; another question is another one.
-            (Some(Value::Int(_)), Some(Value::Int(count))) => *count > 0,
-            (now, before) => now == before,
-        };
-        if goes_on && before.value(since).is_some() {
-            known.copy(since, before, since);
-        } else {
-            known.record(since, now);
-        }
-    }
-}
-
 const fn is_progress(signal: &Signal) -> bool {
     match signal {
         Signal::Progress | Signal::ToolEnded { ok: true, .. } => true,
@@ -488,28 +488,5 @@ const fn is_progress(signal: &Signal) -> bool {
         | Signal::ToolStarted { .. }
         | Signal::ToolEnded { ok: false, .. }
         | Signal::Unknown { .. } => false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_condition_began_when_it_was_first_seen_and_another_question_is_another_one() {
-        let at = |second: i64| Moment::from_micros(second * 1_000_000);
-        let mut written = Facts::none();
-        let mut since = |second, waits_for: Option<&str>, errors: i64| {
-            let waits_for = waits_for.map_or(Value::Null, |text| Value::Text(text.to_owned()));
-            let mut known = Facts::none().with("waits_for", waits_for).with("errors_in_row", errors);
-            note_beginnings(&mut known, &written, at(second));
-            written = known.clone();
-            [fact::WAITS_SINCE, fact::ERRORS_SINCE].map(|since| known.read(since))
-        };
-        assert_eq!(since(1, None, 0), [None, None]);
-        assert_eq!(since(2, Some("a"), 1), [Some(at(2)), Some(at(2))]);
-        assert_eq!(since(3, Some("a"), 4), [Some(at(2)), Some(at(2))]);
-        assert_eq!(since(4, Some("b"), 0), [Some(at(4)), None]);
-        assert_eq!(since(5, None, 1), [None, Some(at(5))]);
     }
 }

@@ -21,9 +21,9 @@ pub use notifier::{Notifier, TellError, Told, notification_due};
 pub use reaping::ReaperService;
 pub use service::{Duty, Service, Stepped};
 pub use standing_claim::StandingClaim;
-pub(crate) use status::TASKS;
 pub use status::{
     JANITOR_ON, RECOVERY_ON, STORE_LEASE, ServiceStanding, ServiceStatus, TASKS_LEASE, TRACES, crew_lease,
     host_lease, service_holder, services, services_of_kinds,
 };
+pub(crate) use status::{TASKS, host_of_crew};
 pub use telling::NotifierService;

@@ -76,6 +76,11 @@ pub fn crew_lease(table: &dyn ProcessTable) -> String {
     on_host(CREW_LEASE, table)
 }
 
+/// The host whose janitor and recovery a lease is for, if it is such a lease.
+pub(crate) fn host_of_crew(lease: &str) -> Option<&str> {
+    lease.strip_prefix(CREW_LEASE)?.rsplit_once('#').map(|(host, _)| host)
+}
+
 fn on_host(lease: &str, table: &dyn ProcessTable) -> String {
     let here = table.here();
     let place = format!("{:?}\0{:?}", here.machine, here.pid_ns);

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use callboard_kernel::question::RuleKey;
 use callboard_kernel::task::{self, NextMove};
 use callboard_kernel::{
     Actor, Command, Create, EntityId, EvidenceRef, Facts, LeaseTerms, Moment, Observe, Order, Refusal,
@@ -26,9 +27,11 @@ pub struct Asking<'a> {
     /// The pause before the first retry of a failed task; each further one is twice as long.
     pub retry_pause: Duration,
     /// What makes a repeated request the same request.
-    pub(super) key: Option<String>,
+    pub(crate) key: Option<String>,
     /// What is told in the records of why they were made.
     pub(super) cause: Option<String>,
+    /// The standing rule that an answer is to become.
+    pub(crate) rule: Option<RuleKey>,
     /// Names what comes to be.
     name: NewId,
 }
@@ -89,7 +92,7 @@ impl From<AppendError> for TaskError {
     }
 }
 
-pub(super) fn unfit(problem: impl Into<String>, help: impl Into<String>) -> TaskError {
+pub(crate) fn unfit(problem: impl Into<String>, help: impl Into<String>) -> TaskError {
     TaskError::Unfit { problem: problem.into(), help: help.into() }
 }
 
@@ -116,7 +119,7 @@ pub fn composed<T, E>(
 impl<'a> Asking<'a> {
     /// Somebody who asks.
     pub const fn new(ledger: &'a Ledger, actor: Actor, now: Moment) -> Self {
-        Self { ledger, actor, now, key: None, cause: None, retry_pause: PAUSE, name: new_id }
+        Self { ledger, actor, now, key: None, cause: None, retry_pause: PAUSE, name: new_id, rule: None }
     }
 
     /// The same under an idempotency key: an act is recorded once. The records tell the cause.
@@ -126,8 +129,13 @@ impl<'a> Asking<'a> {
         self
     }
 
+    /// The same, whose answer becomes a standing rule.
+    pub(crate) fn making_rule(&self, rule: RuleKey) -> Self {
+        Self { rule: Some(rule), ..self.clone() }
+    }
+
     /// A new id, or the one that belongs to the key.
-    pub(super) fn fresh_id(&self, kind: Kind) -> EntityId {
+    pub(crate) fn fresh_id(&self, kind: Kind) -> EntityId {
         self.key.as_ref().map_or_else(|| (self.name)(kind, self.now), |key| id_of_key(kind, key))
     }
 
@@ -143,9 +151,9 @@ impl<'a> Asking<'a> {
     }
 
     /// The system itself, acting beside whoever asks, under a name that says why.
-    pub(super) fn system(&self, name: &str) -> Self {
+    pub(crate) fn system(&self, name: &str) -> Self {
         // The key belongs to what was asked for, not to what follows from it.
-        Self { actor: Actor::new(ActorClass::System, name), key: None, ..self.clone() }
+        Self { actor: Actor::new(ActorClass::System, name), key: None, rule: None, ..self.clone() }
     }
 
     /// The same under another actor.
@@ -159,12 +167,12 @@ impl<'a> Asking<'a> {
         self.stored(id, Kind::Task)
     }
 
-    pub(super) fn stored(&self, id: EntityId, kind: Kind) -> Result<Stored, TaskError> {
+    pub(crate) fn stored(&self, id: EntityId, kind: Kind) -> Result<Stored, TaskError> {
         let stored = self.ledger.entity(id)?.filter(|_| id.kind() == kind);
         stored.ok_or(TaskError::NotFound { id })
     }
 
-    pub(super) fn request(&self, entity: EntityId, order: Order) -> Request {
+    pub(crate) fn request(&self, entity: EntityId, order: Order) -> Request {
         Request {
             command: Command::new(entity, order),
             actor: self.actor.clone(),
@@ -173,15 +181,15 @@ impl<'a> Asking<'a> {
         }
     }
 
-    pub(super) fn create(&self, id: EntityId, at: impl Into<Lifecycle>, data: Facts) -> Request {
+    pub(crate) fn create(&self, id: EntityId, at: impl Into<Lifecycle>, data: Facts) -> Request {
         self.request(id, Order::Create(Create { at: at.into(), reasons: Vec::new(), data }))
     }
 
-    pub(super) fn observe(&self, id: EntityId, data: Facts) -> Request {
+    pub(crate) fn observe(&self, id: EntityId, data: Facts) -> Request {
         self.request(id, Order::Observe(Observe { reasons: Vec::new(), data }))
     }
 
-    pub(super) fn go(
+    pub(crate) fn go(
         &self,
         id: EntityId,
         to: impl Into<Lifecycle>,
@@ -192,7 +200,7 @@ impl<'a> Asking<'a> {
     }
 
     /// Follows a trigger.
-    pub(super) fn follow(
+    pub(crate) fn follow(
         &self,
         id: EntityId,
         on: impl Into<Trigger>,
@@ -202,7 +210,7 @@ impl<'a> Asking<'a> {
         self.request(id, Order::Transition(Transition::on(on, why).with(data)))
     }
 
-    pub(super) fn send(&self, group: Group) -> Result<Vec<Receipt>, TaskError> {
+    pub(crate) fn send(&self, group: Group) -> Result<Vec<Receipt>, TaskError> {
         let group = match &self.key {
             None => group,
             Some(key) => group.keyed(key.as_str()),
@@ -210,7 +218,7 @@ impl<'a> Asking<'a> {
         Ok(self.ledger.append_group(group)?)
     }
 
-    pub(super) fn send_one(&self, mut request: Request) -> Result<Receipt, TaskError> {
+    pub(crate) fn send_one(&self, mut request: Request) -> Result<Receipt, TaskError> {
         request.command.key = self.key.clone();
         Ok(self.ledger.append(request)?)
     }
@@ -230,7 +238,7 @@ pub(super) fn because_of(mut request: Request, trigger: TaskTrigger) -> Request 
     request
 }
 
-pub(super) fn reason(code: ReasonCode, message: impl Into<String>) -> StateReason {
+pub(crate) fn reason(code: ReasonCode, message: impl Into<String>) -> StateReason {
     StateReason::new(code, message)
 }
 
@@ -243,7 +251,7 @@ pub(super) fn shown(
 }
 
 /// A refusal means that somebody else was faster, or that nothing is to be done.
-pub(super) fn settled<T>(answer: Result<T, TaskError>) -> Result<(), TaskError> {
+pub(crate) fn settled<T>(answer: Result<T, TaskError>) -> Result<(), TaskError> {
     match answer {
         Ok(_) | Err(TaskError::Refused(_)) => Ok(()),
         Err(error) => Err(error),

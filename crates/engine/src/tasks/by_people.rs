@@ -6,10 +6,13 @@ use callboard_kernel::EntityId;
 use callboard_kernel::task;
 use callboard_lifecycle::task::TaskState;
 use callboard_lifecycle::{ActorClass, Kind};
-use callboard_wire::{ApprovalRequest, DecisionRequest, RejectionRequest, TaskChange, TaskRequest};
+use callboard_wire::{
+    ApprovalRequest, DecisionRequest, RejectionRequest, RetryRequest, TaskChange, TaskRequest,
+};
 
 use super::caller::{ActError, Acting, Caller, Performed, not_allowed, said};
-use super::decisions::Decided;
+use super::decisions::retry::RetryTime;
+use super::desk::Decided;
 use super::new_task::NewTask;
 
 impl Acting<'_> {
@@ -71,10 +74,11 @@ impl Acting<'_> {
     }
 
     /// Lets a failed task be tried once more.
-    pub fn retry(&self, id: EntityId, request: &DecisionRequest) -> Result<Performed, ActError> {
+    pub fn retry(&self, id: EntityId, request: &RetryRequest) -> Result<Performed, ActError> {
         let asking = self.person()?;
         let because = said(request.because.as_deref(), "tried once more")?;
-        self.once(id, || Ok(asking.retry(id, because)?))
+        let time = if request.more_time { RetryTime::Doubled } else { RetryTime::Same };
+        self.once(id, || Ok(asking.retry(id, because, time)?))
     }
 
     /// Says that what a task waits for is there.

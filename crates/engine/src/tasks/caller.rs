@@ -60,7 +60,7 @@ impl From<ReadError> for ActError {
     }
 }
 
-pub(super) fn not_allowed(problem: impl Into<String>, help: impl Into<String>) -> ActError {
+pub(crate) fn not_allowed(problem: impl Into<String>, help: impl Into<String>) -> ActError {
     ActError::NotAllowed { problem: problem.into(), help: help.into() }
 }
 
@@ -93,12 +93,12 @@ impl<'a> Acting<'a> {
         Self { ledger, caller, now, key: None, cause: None }
     }
 
-    pub(super) fn asking(&self, actor: Actor) -> Asking<'a> {
+    pub(crate) fn asking(&self, actor: Actor) -> Asking<'a> {
         Asking::new(self.ledger, actor, self.now).keyed(self.key.clone(), self.cause.clone())
     }
 
     /// A person decides.
-    pub(super) fn person(&self) -> Result<Asking<'a>, ActError> {
+    pub(crate) fn person(&self) -> Result<Asking<'a>, ActError> {
         match &self.caller {
             Caller::Person(name) => Ok(self.asking(Actor::new(ActorClass::Operator, name.as_str()))),
             Caller::Viewer => Err(only_looks()),
@@ -146,7 +146,7 @@ impl<'a> Acting<'a> {
     }
 
     /// The hold that the caller acts under, and as whom.
-    pub(super) fn hold(&self, id: EntityId, epoch: Option<u64>) -> Result<(Asking<'a>, Hold), ActError> {
+    pub(crate) fn hold(&self, id: EntityId, epoch: Option<u64>) -> Result<(Asking<'a>, Hold), ActError> {
         let stored = self.task(id)?;
         let asking = match &self.caller {
             Caller::Viewer => return Err(only_looks()),
@@ -170,7 +170,7 @@ impl<'a> Acting<'a> {
     }
 
     /// Does an act once: not at all if the same request did it before.
-    pub(super) fn once(
+    pub(crate) fn once(
         &self,
         task: EntityId,
         act: impl FnMut() -> Result<(), ActError>,
@@ -214,10 +214,10 @@ fn works_on(run: &str, stored: &Stored) -> bool {
 /// Was this worker joined by this person, to work by hand?
 pub(super) fn is_joined_by(worker: &Stored, name: &str) -> bool {
     let facts = &worker.entity.facts;
-    facts.read(fact::BY) == Some(name) && facts.known(fact::PID).is_none()
+    facts.read(fact::BY) == Some(name) && facts.known(fact::SUPERVISOR).is_none()
 }
 
-pub(super) fn only_looks() -> ActError {
+pub(crate) fn only_looks() -> ActError {
     not_allowed("a viewer only looks", "use an operator's token")
 }
 
@@ -231,7 +231,7 @@ fn another_task(id: EntityId) -> ActError {
 }
 
 /// A sentence that is recorded, or what is recorded without one.
-pub(super) fn said<'t>(given: Option<&'t str>, otherwise: &'t str) -> Result<&'t str, TaskError> {
+pub(crate) fn said<'t>(given: Option<&'t str>, otherwise: &'t str) -> Result<&'t str, TaskError> {
     let text = given.map(str::trim).filter(|text| !text.is_empty()).unwrap_or(otherwise);
     if text.is_empty() {
         return Err(unfit("nothing is said", "say in a sentence what happened or why"));

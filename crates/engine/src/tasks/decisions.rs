@@ -1,13 +1,14 @@
-//! What people and the janitor decide about a task: a plan is approved, a task is called off, tried again or unblocked, a result is verified,
-//! rejected, approved and closed.
+//! What people and the janitor decide about a task: it is called off, tried again or unblocked, a result is verified, rejected and closed.
 //!
 //! Invariant: a command names the version it was decided on, so of two that decide at once one is refused. Deliberately absent: merging; a task is
-//! closed with the commit that the crew made.
+//! closed with the commit that the crew made; and what waits for a person, which the desk has.
+
+mod abort;
+pub(super) mod retry;
 
 use callboard_kernel::task::{self, Dependency};
 use callboard_kernel::{
-    Actor, EntityId, EvidenceRef, Facts, LeaseTerms, Moment, RETRIES_MAX, RefusalCode, StateReason, TurnGoal,
-    Value, fact,
+    EntityId, EvidenceRef, Facts, LeaseTerms, RETRIES_MAX, RefusalCode, StateReason, TurnGoal, Value, fact,
 };
 use callboard_ledger::{Group, Request, Stored};
 use callboard_lifecycle::task::{TaskState, TaskTrigger, TransitionReason};
@@ -21,17 +22,7 @@ use super::asking::{Asking, TaskError, because_of, carrying, reason, settled, sh
 use super::holding::id_in;
 use super::new_task::{bounded, scope, span, word};
 use super::reporting::{TaskFailure, needs_person, say_given_back};
-
-/// What became of approving.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Decided {
-    /// These tasks of a plan can be claimed.
-    Opened(Vec<EntityId>),
-    /// The result waits to be merged, and is closed then.
-    Merge,
-    /// There is nothing to merge: the task is closed.
-    Closed,
-}
+use crate::questions::{APPROVE, CANCEL, GO_ON};
 
 /// What a crashed worker left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,78 +45,6 @@ pub struct Rejection {
 }
 
 impl Asking<'_> {
-    /// A person approves a plan, or one task of it.
-    pub fn approve_plan(&self, tasks: &[EntityId]) -> Result<(), TaskError> {
-        let why = || self.person(const { ReasonCode::of("task.open.plan_approved") }, "approved");
-        let open = |id: &EntityId| {
-            let request = self.go(*id, TaskState::Open, why(), Facts::none());
-            because_of(request, TaskTrigger::PlanApproved)
-        };
-        self.send_all(tasks.iter().map(open))
-    }
-
-    /// A person approves a task that waits for it: it can be claimed, or its result is merged and closed. `whole_plan` opens the
-    /// other tasks of its plan too.
-    pub fn approve(&self, id: EntityId, because: &str, whole_plan: bool) -> Result<Decided, TaskError> {
-        let stored = self.task(id)?;
-        match task::state(&stored.entity) {
-            Some(TaskState::PendingApproval) if is_merged(&stored.entity.facts) => {
-                let data = Facts::none().and(fact::APPROVED_BY, self.actor.id.as_str());
-                let why = self.person(const { ReasonCode::of("system.operator.note") }, because);
-                let order = callboard_kernel::Observe { reasons: vec![why], data };
-                let mut request = self.request(id, callboard_kernel::Order::Observe(order));
-                request.command.if_version = Some(stored.entity.state.version);
-                self.send_one(request)?;
-                Ok(Decided::Merge)
-            }
-            Some(TaskState::PendingApproval) => {
-                self.close(&stored, &Facts::none(), because)?;
-                Ok(Decided::Closed)
-            }
-            _ => {
-                let tasks = if whole_plan { self.planned_with(id)? } else { vec![id] };
-                self.approve_plan(&tasks)?;
-                Ok(Decided::Opened(tasks))
-            }
-        }
-    }
-
-    /// A person rejects a plan, or one task of it.
-    pub fn reject_plan(&self, tasks: &[EntityId], because: &str) -> Result<(), TaskError> {
-        let why = || self.person(const { ReasonCode::of("task.cancelled.plan_rejected") }, because);
-        let cancel = |id: &EntityId| {
-            let request = self.go(*id, TaskState::Cancelled, why(), Facts::none());
-            because_of(request, TaskTrigger::PlanRejected)
-        };
-        self.send_all(tasks.iter().map(cancel))
-    }
-
-    /// The tasks that belong to the same plan as a task, and that nobody has decided about.
-    pub fn planned_with(&self, id: EntityId) -> Result<Vec<EntityId>, TaskError> {
-        let stored = self.task(id)?;
-        let Some(plan) = stored.entity.facts.read(fact::PLAN) else { return Ok(vec![id]) };
-        let mut all = Vec::new();
-        let mut beyond = None;
-        loop {
-            let slice = callboard_ledger::Slice {
-                kind: Some(callboard_lifecycle::Kind::Task),
-                live: true,
-                order: callboard_ledger::Sequence::Oldest,
-                beyond,
-                limit: 500,
-                ..callboard_ledger::Slice::default()
-            };
-            let piece = self.ledger.slice(slice)?;
-            let Some(last) = piece.last() else { return Ok(all) };
-            beyond = Some(last.entity.state.id);
-            let is_same = |stored: &&Stored| {
-                stored.entity.facts.read(fact::PLAN) == Some(plan)
-                    && task::state(&stored.entity) == Some(TaskState::Planned)
-            };
-            all.extend(piece.iter().filter(is_same).map(|stored| stored.entity.state.id));
-        }
-    }
-
     /// A task is called off, with everything that belongs to it. Its worker finds out with its next heartbeat.
     pub fn cancel(&self, id: EntityId, because: &str) -> Result<(), TaskError> {
         let stored = self.task(id)?;
@@ -137,12 +56,7 @@ impl Asking<'_> {
             | ActorClass::Agent
             | ActorClass::ApprovalDesk => const { ReasonCode::of("task.cancelled.parent") },
         };
-        let cancelled = self.go(id, TaskState::Cancelled, self.person(code, because), Facts::none());
-        let mut group = Group::new(self.ending_lease(cancelled, &stored));
-        for step in self.drop_turn(&stored, because)? {
-            group = group.and(step);
-        }
-        self.send(group)?;
+        self.call_off_as(&stored, code, because, Facts::none())?;
         for child in task::subtasks(&stored.entity.facts) {
             let is_live = self.task(child)?.entity.ended_at.is_none();
             if is_live {
@@ -150,6 +64,26 @@ impl Asking<'_> {
                 settled(self.system("subtasks").cancel(child, "the task it belongs to was called off"))?;
             }
         }
+        Ok(())
+    }
+
+    pub(super) fn call_off_as(
+        &self,
+        stored: &Stored,
+        code: ReasonCode,
+        because: &str,
+        data: Facts,
+    ) -> Result<(), TaskError> {
+        let id = stored.entity.state.id;
+        let cancelled = self.go(id, TaskState::Cancelled, self.person(code, because), data);
+        let mut group = Group::new(self.ending_lease(cancelled, stored));
+        for step in self.settling(stored, CANCEL, because)? {
+            group = group.and(step);
+        }
+        for step in self.drop_turn(stored, because)? {
+            group = group.and(step);
+        }
+        self.send(group)?;
         Ok(())
     }
 
@@ -166,17 +100,6 @@ impl Asking<'_> {
         Ok(())
     }
 
-    /// A person lets a task be tried once more, at once.
-    pub fn retry(&self, id: EntityId, because: &str) -> Result<(), TaskError> {
-        let why = reason(const { ReasonCode::of("task.open.retry") }, because);
-        let data = Facts::none().and(fact::NOT_BEFORE, None::<Moment>).and(fact::IS_FINAL, false);
-        let stored = self.task(id)?;
-        let mut request = because_of(self.go(id, TaskState::Open, why, data), TaskTrigger::Retried);
-        request.command.if_version = Some(stored.entity.state.version);
-        self.send_one(request)?;
-        Ok(())
-    }
-
     /// What a task waited for is there, as a person says.
     pub fn unblock(&self, id: EntityId, because: &str) -> Result<(), TaskError> {
         let stored = self.task(id)?;
@@ -189,8 +112,7 @@ impl Asking<'_> {
             let data = none().and(fact::UNMET, Vec::<Value>::new());
             because_of(self.go(id, TaskState::Open, why, data), TaskTrigger::DependencyResolved)
         };
-        self.send_one(request)?;
-        Ok(())
+        self.send_together(request, self.settling(&stored, GO_ON, because)?)
     }
 
     /// One thing that a task waited for is there.
@@ -204,15 +126,16 @@ impl Asking<'_> {
         let is_blocked = task::state(&stored.entity) == Some(TaskState::Blocked);
         let is_last = blocked_by.is_empty();
         let data = Facts::none().and(fact::UNMET, unmet).and(fact::BLOCKED_BY, blocked_by);
-        let mut request = if is_blocked && is_last {
+        let (mut request, settled) = if is_blocked && is_last {
+            let told = format!("there is {}", gate.told());
             let code = const { ReasonCode::of("task.open.unblocked") };
-            self.go(id, TaskState::Open, reason(code, format!("there is {}", gate.told())), data)
+            let settled = self.settling(stored, GO_ON, &told)?;
+            (self.go(id, TaskState::Open, reason(code, told), data), settled)
         } else {
-            self.observe(id, data)
+            (self.observe(id, data), Vec::new())
         };
         request.command.if_version = Some(stored.entity.state.version);
-        self.send_one(request)?;
-        Ok(())
+        self.send_together(request, settled)
     }
 
     /// Changes what is asked for, as long as nobody works on it.
@@ -359,17 +282,6 @@ impl Asking<'_> {
         Ok(())
     }
 
-    /// A verified result waits for a person.
-    pub fn ask_approval(&self, stored: &Stored, because: &str) -> Result<(), TaskError> {
-        let why = reason(const { ReasonCode::of("task.pending_approval.policy") }, because);
-        let desk = self.acting_as(Actor::new(ActorClass::ApprovalDesk, "desk"));
-        let id = stored.entity.state.id;
-        let mut held = desk.go(id, TaskState::PendingApproval, why, Facts::none());
-        held.command.if_version = Some(stored.entity.state.version);
-        self.send_one(held)?;
-        Ok(())
-    }
-
     /// A verified result is merged, or delivered as a branch: the task is closed.
     pub fn close(&self, stored: &Stored, delivered: &Facts, told: &str) -> Result<(), TaskError> {
         let id = stored.entity.state.id;
@@ -387,36 +299,7 @@ impl Asking<'_> {
                 group = group.and(step);
             }
         }
-        self.send(group)?;
-        Ok(())
-    }
-
-    /// A person does not take a result, whether it was verified or not: it failed, or is to be done again.
-    pub fn turn_down(&self, id: EntityId, because: &str, again: bool) -> Result<(), TaskError> {
-        let stored = self.task(id)?;
-        if task::state(&stored.entity) == Some(TaskState::Done) {
-            let code = const { ReasonCode::of("task.failed.verification") };
-            let failure = TaskFailure { is_final: !again, ..TaskFailure::new(code, because) };
-            return self.reject(&stored, &Rejection { failure, verdicts: Vec::new() });
-        }
-        let (to, trigger, code) = if again {
-            (TaskState::Open, TaskTrigger::SentBack, const { ReasonCode::of("task.open.sent_back") })
-        } else {
-            (TaskState::Failed, TaskTrigger::Rejected, const { ReasonCode::of("task.failed.rejected") })
-        };
-        let data = Facts::none()
-            .and(fact::LAST_ERROR, because)
-            .and(fact::IS_FINAL, !again)
-            .and(fact::APPROVED_BY, None::<&str>);
-        let mut request = because_of(self.go(id, to, self.person(code, because), data), trigger);
-        request.command.if_version = Some(stored.entity.state.version);
-        let mut group = Group::new(request);
-        if let Some(turn) = id_in(&stored, fact::TASK_TURN) {
-            for step in self.lead_turn(turn, TurnGoal::Reaped, because, Facts::none())? {
-                group = group.and(step);
-            }
-        }
-        self.send(group)?;
+        self.send(self.settling(stored, APPROVE, told)?.into_iter().fold(group, Group::and))?;
         Ok(())
     }
 
@@ -455,12 +338,12 @@ impl Asking<'_> {
     }
 
     /// Why, in the words of the person who decides.
-    fn person(&self, code: ReasonCode, because: &str) -> StateReason {
+    pub(super) fn person(&self, code: ReasonCode, because: &str) -> StateReason {
         let vouched = format!("{} decided: {because}", self.actor.id);
         reason(code, because).shown_by(EvidenceRef::human_assertion(vouched))
     }
 
-    pub(super) fn send_all(&self, requests: impl Iterator<Item = Request>) -> Result<(), TaskError> {
+    pub(crate) fn send_all(&self, requests: impl Iterator<Item = Request>) -> Result<(), TaskError> {
         let mut requests = requests.peekable();
         while requests.peek().is_some() {
             let piece: Vec<Request> = requests.by_ref().take(callboard_ledger::GROUP_MAX).collect();
@@ -471,9 +354,4 @@ impl Asking<'_> {
         }
         Ok(())
     }
-}
-
-/// Is the result of a task merged into a branch? Otherwise it is closed as it is.
-fn is_merged(facts: &Facts) -> bool {
-    facts.known(fact::REPO).is_some() && facts.read(fact::DELIVER) != Some("branch")
 }

@@ -6,13 +6,16 @@
 use std::collections::HashMap;
 
 use callboard_kernel::task::{self, Dependency, DependencyEnd, Stands};
-use callboard_kernel::{EntityId, Facts, Value, fact};
+use callboard_kernel::{EntityId, Facts, Value, fact, question};
 use callboard_ledger::{GROUP_MAX, Group, Request};
 use callboard_lifecycle::task::TaskState;
 use callboard_lifecycle::{Kind, ReasonCode};
 
 use super::asking::{Asking, TaskError, reason, unfit};
 use super::new_task::NewTask;
+
+/// How many tasks a plan has at the most: they are recorded together with the question about them.
+const PLAN_MAX: usize = GROUP_MAX - 1;
 
 /// One task of a plan.
 #[derive(Clone, Debug)]
@@ -40,16 +43,21 @@ impl Asking<'_> {
 
     /// Adds the tasks of a plan: none of them is begun before a person approves.
     pub fn add_plan(&self, plan: &str, tasks: Vec<PlanTask>) -> Result<Vec<(String, EntityId)>, TaskError> {
-        if tasks.len() > GROUP_MAX {
-            let problem = format!("the plan has {} tasks, more than {GROUP_MAX}", tasks.len());
+        if tasks.len() > PLAN_MAX {
+            let problem = format!("the plan has {} tasks, more than {PLAN_MAX}", tasks.len());
             return Err(unfit(problem, "split it into several plans"));
         }
         // The tasks of one plan are as old as each other; their order in the plan decides.
         let ids: Vec<EntityId> = (0..tasks.len()).map(|nth| self.nth_id(Kind::Task, nth)).collect();
         let by_name: HashMap<String, EntityId> =
             tasks.iter().map(|task| task.name.clone()).zip(ids.iter().copied()).collect();
-        let mut group: Option<Group> = None;
-        let mut named = Vec::with_capacity(tasks.len());
+        let named: Vec<(String, EntityId)> =
+            tasks.iter().map(|task| task.name.clone()).zip(ids.iter().copied()).collect();
+        let (question, asked) = match self.plan_question(plan, &named)? {
+            None => return Ok(named),
+            Some(question) => question,
+        };
+        let mut requests = Vec::with_capacity(tasks.len() + 1);
         for (PlanTask { name, task: new, after }, id) in tasks.into_iter().zip(ids) {
             let mut depends_on = new.depends_on.clone();
             for (other, until) in after {
@@ -65,17 +73,14 @@ impl Asking<'_> {
             let is_own = |dependency: &Dependency| matches!(dependency, Dependency::Task { id, .. } if by_name.values().any(|own| own == id));
             let (own, others): (Vec<_>, Vec<_>) = depends_on.into_iter().partition(is_own);
             let facts = self.with_dependencies(new.facts, &others)?;
-            let facts = also_unmet(facts, &own).and(fact::PLAN, plan).and(fact::PLAN_NAME, name.as_str());
-            let created = self.create(id, TaskState::Planned, facts);
-            group = Some(match group {
-                None => Group::new(created),
-                Some(group) => group.and(created),
-            });
-            named.push((name, id));
+            let facts = also_unmet(facts, &own)
+                .and(fact::PLAN, plan)
+                .and(fact::PLAN_NAME, name.as_str())
+                .and(fact::QUESTION, question.to_string());
+            requests.push(self.create(id, TaskState::Planned, facts));
         }
-        if let Some(group) = group {
-            self.send(group)?;
-        }
+        requests.extend(asked);
+        self.send_all(requests.into_iter())?;
         Ok(named)
     }
 
@@ -118,6 +123,10 @@ impl Asking<'_> {
             Dependency::Task { id, until } => {
                 let stored = self.task(*id)?;
                 task::state(&stored.entity).map_or(Stands::Coming, |state| task::stands(state, *until))
+            }
+            Dependency::Question { id, .. } => {
+                let stored = self.stored(*id, Kind::Question)?;
+                if question::is_open(&stored.entity) { Stands::Coming } else { Stands::Met }
             }
             Dependency::Time { at } if *at <= self.now => Stands::Met,
             Dependency::Time { .. }

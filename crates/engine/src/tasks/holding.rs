@@ -4,6 +4,9 @@
 //! carries the epoch of that lease, so a worker that lost it is refused. Renewing is no record. Deliberately absent: why a worker
 //! stops; `reporting` says how a task ends.
 
+pub(super) mod timeouts;
+mod worker_end;
+
 use std::time::Duration;
 
 use callboard_kernel::{
@@ -13,12 +16,15 @@ use callboard_kernel::{
 use callboard_ledger::{Claim, ClaimQuery, Group, Lease, LeaseError, Receipt, Request, Stored};
 use callboard_lifecycle::task::TaskState;
 use callboard_lifecycle::task_turn::{TaskTurnEvent, TaskTurnState};
-use callboard_lifecycle::worker::{AbortReason, WorkerState, WorkerTrigger};
+use callboard_lifecycle::worker::{WorkerState, WorkerTrigger};
 use callboard_lifecycle::{ActorClass, Kind, ReasonCode};
 use callboard_supervisor::Identity;
 
+use self::timeouts::bound_told;
+pub use self::worker_end::WorkerEnd;
 use super::acting::{lease, refused};
 use super::asking::{Asking, TaskError, carrying, reason, shown, unfit};
+use crate::judging::recorded::keeper;
 use crate::mutant;
 use crate::run::whereabouts;
 
@@ -36,6 +42,12 @@ pub struct Hold {
     pub turn: EntityId,
     /// Which lease of the task it is.
     pub epoch: u64,
+}
+
+/// Who takes part in a hold, as they stand.
+pub(super) struct Parties {
+    pub(super) turn: Stored,
+    pub(super) worker: Stored,
 }
 
 /// A worker that joins.
@@ -128,6 +140,8 @@ impl Asking<'_> {
             .and(fact::RUN, None::<&str>)
             .and(fact::PROGRESS, None::<&str>)
             .and(fact::PROBLEM, None::<&str>)
+            .and(fact::APPROVED_BY, None::<&str>)
+            .and(fact::BOUND, None::<Facts>)
             .and(fact::NOT_BEFORE, None::<Moment>);
         let claimed = asking.go(task, TaskState::Claimed, why, data);
         let claimed = carrying(claimed, LeaseTerms::grant(worker.to_string(), length));
@@ -140,13 +154,12 @@ impl Asking<'_> {
         let of_worker =
             Facts::none().and(fact::TASK, task.to_string()).and(fact::TASK_TURN, turn.to_string());
         let told = match worker_state(&stored.entity) {
-            Some(WorkerState::Idle) => {
+            // One that was given up and comes back is refused: a dead worker is assigned nothing.
+            Some(WorkerState::Idle | WorkerState::Dead) => {
                 let why = reason(const { ReasonCode::of("worker.working.assigned") }, "it claimed a task");
                 asking.follow(worker, WorkerTrigger::TaskAssigned, why, of_worker)
             }
-            Some(WorkerState::Starting | WorkerState::Working | WorkerState::Dead) | None => {
-                asking.observe(worker, of_worker)
-            }
+            Some(WorkerState::Starting | WorkerState::Working) | None => asking.observe(worker, of_worker),
         };
         if mutant::removed("claim_with_its_turn") {
             return Ok((Group::new(claimed).and(told), turn));
@@ -202,7 +215,7 @@ impl Asking<'_> {
 
     /// Is this worker a process, which renews its leases itself?
     fn is_process(&self, worker: EntityId) -> Result<bool, TaskError> {
-        Ok(self.stored(worker, Kind::Worker)?.entity.facts.known(fact::PID).is_some())
+        Ok(keeper(&self.stored(worker, Kind::Worker)?.entity.facts).is_some())
     }
 
     /// What the worker says of how far it is.
@@ -219,12 +232,19 @@ impl Asking<'_> {
     }
 
     /// The worktree is ready and the process is launched: from here on the agent acts for the task in this run. It is said before the run
-    /// begins, because an agent may report at once.
-    pub fn launched(&self, hold: &Hold, run: Option<EntityId>, place: Facts) -> Result<(), TaskError> {
+    /// begins, because an agent may report at once. `of_turn` is recorded of the turn alone.
+    pub fn launched(
+        &self,
+        hold: &Hold,
+        run: Option<EntityId>,
+        place: Facts,
+        of_turn: &Facts,
+    ) -> Result<(), TaskError> {
+        let bound = bound_told(&place).map_or_else(String::new, |bound| format!(", and may take {bound}"));
         let why = match run {
             Some(run) => shown(
                 const { ReasonCode::of("task_turn.spawning.launched") },
-                "its run is launched",
+                format!("its run is launched{bound}"),
                 run.to_string(),
             ),
             None => {
@@ -236,6 +256,7 @@ impl Asking<'_> {
             data.record(fact::RUN, run.to_string());
         }
         let task = carrying(self.observe(hold.task, data.clone()), LeaseTerms::carrying(hold.epoch));
+        data.merge(of_turn);
         let turn = self.follow(hold.turn, TaskTurnEvent::AgentSpawned, why, data);
         self.send(Group::new(task).and(turn))?;
         Ok(())
@@ -243,13 +264,19 @@ impl Asking<'_> {
 
     /// The process is seen alive and was heard of: the work has begun.
     pub fn begin(&self, hold: &Hold, heard: &str) -> Result<(), TaskError> {
-        let why = shown(const { ReasonCode::of("task.in_progress.started") }, "its worker began", heard);
+        let bound = bound_told(&self.task(hold.task)?.entity.facts);
+        let began = bound.map_or_else(
+            || "its worker began".to_owned(),
+            |bound| format!("its worker began; the attempt may take {bound}"),
+        );
+        let why = shown(const { ReasonCode::of("task.in_progress.started") }, began, heard);
         let task = self.go(hold.task, TaskState::InProgress, why, Facts::none());
         let mut group = Group::new(carrying(task, LeaseTerms::carrying(hold.epoch)));
-        for step in self.lead_turn(hold.turn, TurnGoal::Running, heard, Facts::none())? {
+        let Parties { turn, worker } = self.parties(hold)?;
+        for step in self.steps_of_turn(&turn, TurnGoal::Running, heard, Facts::none()) {
             group = group.and(step);
         }
-        for step in self.lead_worker(hold.worker, WorkerState::Working, heard)? {
+        for step in self.steps_of_worker(&worker, WorkerState::Working, heard) {
             group = group.and(step);
         }
         self.send(group)?;
@@ -272,6 +299,17 @@ impl Asking<'_> {
         Ok(())
     }
 
+    /// The turn and the worker of a hold as they stand, in one question.
+    pub(super) fn parties(&self, hold: &Hold) -> Result<Parties, TaskError> {
+        let [turn, worker] = self.ledger.each_of([hold.turn, hold.worker])?;
+        let turn = turn.filter(|_| hold.turn.kind() == Kind::TaskTurn);
+        let worker = worker.filter(|_| hold.worker.kind() == Kind::Worker);
+        Ok(Parties {
+            turn: turn.ok_or(TaskError::NotFound { id: hold.turn })?,
+            worker: worker.ok_or(TaskError::NotFound { id: hold.worker })?,
+        })
+    }
+
     /// The commands that lead a turn to a goal; none if it is there or cannot get there.
     pub(super) fn lead_turn(
         &self,
@@ -280,7 +318,18 @@ impl Asking<'_> {
         seen: &str,
         data: Facts,
     ) -> Result<Vec<Request>, TaskError> {
-        let stored = self.stored(turn, Kind::TaskTurn)?;
+        Ok(self.steps_of_turn(&self.stored(turn, Kind::TaskTurn)?, goal, seen, data))
+    }
+
+    /// The same for a turn that was read.
+    pub(super) fn steps_of_turn(
+        &self,
+        stored: &Stored,
+        goal: TurnGoal,
+        seen: &str,
+        data: Facts,
+    ) -> Vec<Request> {
+        let turn = stored.entity.state.id;
         let way = turn_state(&stored.entity).and_then(|state| turn_way(state, goal)).unwrap_or_default();
         let mut at = turn_state(&stored.entity);
         let mut steps = Vec::with_capacity(way.len());
@@ -292,12 +341,12 @@ impl Asking<'_> {
                 // Cleaning up is the business of whoever started the process.
                 self.acting_as(Actor::new(ActorClass::Supervisor, self.actor.id.clone()))
             } else {
-                self.for_turn(&stored)
+                self.for_turn(stored)
             };
             steps.push(asking.follow(turn, event, turn_reason(at, event, seen), data));
             at = to;
         }
-        Ok(steps)
+        steps
     }
 
     /// Who moves a turn: whether a person or an agent may act for its task is decided with the task, in the same group.
@@ -323,7 +372,12 @@ impl Asking<'_> {
         to: WorkerState,
         seen: &str,
     ) -> Result<Vec<Request>, TaskError> {
-        let stored = self.stored(worker, Kind::Worker)?;
+        Ok(self.steps_of_worker(&self.stored(worker, Kind::Worker)?, to, seen))
+    }
+
+    /// The same for a worker that was read.
+    pub(super) fn steps_of_worker(&self, stored: &Stored, to: WorkerState, seen: &str) -> Vec<Request> {
+        let worker = stored.entity.state.id;
         let way = worker_state(&stored.entity).and_then(|state| worker_way(state, to)).unwrap_or_default();
         let asking = self.acting_as(worker_actor(worker));
         let step = |trigger| {
@@ -339,7 +393,7 @@ impl Asking<'_> {
             let data = if is_over { none() } else { Facts::none() };
             asking.follow(worker, trigger, shown(code, told, seen), data)
         };
-        Ok(way.into_iter().map(step).collect())
+        way.into_iter().map(step).collect()
     }
 
     /// A worker is gone.
@@ -380,50 +434,6 @@ impl Asking<'_> {
     }
 }
 
-/// Why a worker is gone.
-#[derive(Clone, Copy, Debug)]
-pub enum WorkerEnd<'a> {
-    /// It had nothing to do any more, or its place was needed.
-    Recycled(&'a str),
-    /// There is nothing left to do, and its process goes.
-    Finished(&'a str),
-    /// It could not begin.
-    SpawnFailed(&'a str),
-    /// Its process ended or is gone.
-    Gone(AbortReason, &'a str),
-    /// It has no process that could be seen, and was not heard of any more.
-    Silent(&'a str),
-}
-
-impl WorkerEnd<'_> {
-    fn parts(self) -> (WorkerTrigger, StateReason, Option<AbortReason>) {
-        match self {
-            Self::Recycled(seen) => {
-                let code = const { ReasonCode::of("worker.dead.recycled") };
-                (WorkerTrigger::Recycled, shown(code, "it had nothing to do", seen), None)
-            }
-            Self::Finished(seen) => {
-                let code = const { ReasonCode::of("worker.dead.completed") };
-                (WorkerTrigger::ProcessGone, shown(code, "it finished and exited", seen), None)
-            }
-            Self::SpawnFailed(seen) => {
-                let code = const { ReasonCode::of("worker.dead.spawn_failed") };
-                (WorkerTrigger::SpawnFailed, shown(code, "it could not begin", seen), None)
-            }
-            Self::Gone(abort, seen) => {
-                let code = callboard_lifecycle::reason(abort.code())
-                    .unwrap_or(const { ReasonCode::of("worker.dead.unknown") });
-                (WorkerTrigger::ProcessGone, shown(code, "its process is gone", seen), Some(abort))
-            }
-            Self::Silent(seen) => {
-                let code = const { ReasonCode::of("worker.dead.unknown") };
-                let why = shown(code, "it was not heard of any more", seen);
-                (WorkerTrigger::ProcessGone, why, Some(AbortReason::Unknown))
-            }
-        }
-    }
-}
-
 fn turn_reason(from: Option<TaskTurnState>, event: TaskTurnEvent, seen: &str) -> StateReason {
     use TaskTurnEvent as Event;
     use TaskTurnState as State;
@@ -458,6 +468,6 @@ fn turn_reason(from: Option<TaskTurnState>, event: TaskTurnEvent, seen: &str) ->
 }
 
 /// The facts of a task that its agent and its worker are told.
-pub(super) fn id_in(stored: &Stored, name: callboard_kernel::Fact<fact::Text>) -> Option<EntityId> {
+pub(crate) fn id_in(stored: &Stored, name: callboard_kernel::Fact<fact::Text>) -> Option<EntityId> {
     stored.entity.facts.read(name).and_then(|text| text.parse().ok())
 }

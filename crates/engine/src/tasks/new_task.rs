@@ -6,6 +6,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use callboard_kernel::abort::OnChildFailure;
 use callboard_kernel::task::{Dependency, DependencyEnd, Scope};
 use callboard_kernel::{EntityId, Facts, Moment, Value, fact, one_line};
 use callboard_lifecycle::{ActorClass, Kind, Words};
@@ -94,6 +95,11 @@ fn describe(facts: &mut Facts, request: &TaskRequest) -> Result<(), TaskError> {
     }
     if let Some(seconds) = request.timeout_s {
         facts.record(fact::TIMEOUT_S, span(seconds)?);
+    }
+    if let Some(policy) = &request.on_child_failure {
+        let known = OnChildFailure::parse(policy);
+        let unknown = |_| unfit(format!("{policy:?} is no abort policy"), "use contain, siblings or session");
+        facts.record(fact::ON_CHILD_FAILURE, known.map_err(unknown)?.name());
     }
     if !request.labels.is_empty() {
         let mut labels = Facts::none();

@@ -18,9 +18,11 @@ use callboard_lifecycle::{Kind, ReasonCode, Words};
 
 use self::retry::{NextAttempt, next_attempt, pause};
 use super::asking::{Asking, TaskError, carrying, reason, shown, unfit};
-use super::holding::{Hold, WorkerEnd};
+use super::desk;
+use super::holding::{Hold, Parties, WorkerEnd};
 use super::new_task::NewTask;
 use crate::mutant;
+use crate::questions::NewQuestion;
 
 /// Work that is reported as done.
 #[derive(Clone, Debug, Default)]
@@ -68,6 +70,14 @@ impl Block {
             Self::Words(text) => Value::from(text.as_str()),
         }
     }
+
+    /// What only a person can bring, if it is that.
+    fn needs_person(&self) -> Option<String> {
+        match self {
+            Self::Dependency(dependency) => desk::needs_person(dependency),
+            Self::Words(text) => Some(text.clone()),
+        }
+    }
 }
 
 impl TaskFailure {
@@ -108,26 +118,27 @@ impl Asking<'_> {
             .and(fact::TRANSITION_REASON, TransitionReason::Completed.name())
             .and(fact::ABORT_REASON, None::<&str>);
         let task = self.go(hold.task, TaskState::Done, why, data);
-        let turn = self.lead_turn(hold.turn, TurnGoal::Verifying, &done.evidence, done.data.clone())?;
-        self.end_hold(hold, task, turn, &done.evidence)
+        let parties = self.parties(hold)?;
+        let turn = self.steps_of_turn(&parties.turn, TurnGoal::Verifying, &done.evidence, done.data.clone());
+        self.end_hold(hold, &parties.worker, task, turn, &done.evidence)
     }
 
     /// The attempt failed. The task goes back to the board if a retry is left and makes sense.
     pub fn report_failed(&self, hold: &Hold, failure: &TaskFailure) -> Result<(), TaskError> {
         let stored = self.task(hold.task)?;
         let failed = self.failed(hold.task, failure);
-        let mut steps = self.lead_turn(hold.turn, TurnGoal::Reaped, &failure.evidence, failure.facts())?;
+        let Parties { turn, worker } = self.parties(hold)?;
+        let mut steps = self.steps_of_turn(&turn, TurnGoal::Reaped, &failure.evidence, failure.facts());
         steps.extend(self.retried(&stored, failure));
-        steps.extend(self.unborn_worker(hold.worker, failure)?);
-        self.end_hold(hold, failed, steps, &failure.evidence)
+        steps.extend(self.unborn_worker(&worker, failure));
+        self.end_hold(hold, &worker, failed, steps, &failure.evidence)
     }
 
     /// The command that ends a worker whose first process could not be started: it was never heard of, so it is not ready for another task.
-    fn unborn_worker(&self, worker: EntityId, failure: &TaskFailure) -> Result<Option<Request>, TaskError> {
-        let stored = self.stored(worker, Kind::Worker)?;
+    fn unborn_worker(&self, stored: &Stored, failure: &TaskFailure) -> Option<Request> {
         let is_unborn = worker_state(&stored.entity) == Some(WorkerState::Starting)
             && failure.code == const { ReasonCode::of("task.failed.spawn") };
-        Ok(is_unborn.then(|| self.burial(&stored, WorkerEnd::SpawnFailed(&failure.evidence))))
+        is_unborn.then(|| self.burial(stored, WorkerEnd::SpawnFailed(&failure.evidence)))
     }
 
     pub(super) fn failed(&self, task: EntityId, failure: &TaskFailure) -> Request {
@@ -173,10 +184,34 @@ impl Asking<'_> {
             }
         }
         let why = reason(const { ReasonCode::of("task.blocked.dependency") }, because);
-        let data = Facts::none().and(fact::BLOCKED_BY, by.iter().map(Block::value).collect::<Vec<_>>());
+        let mut data = Facts::none().and(fact::BLOCKED_BY, by.iter().map(Block::value).collect::<Vec<_>>());
+        let Parties { turn, worker } = self.parties(hold)?;
+        let mut steps = self.given_back(&turn, because);
+        let missing: Vec<String> = by.iter().filter_map(Block::needs_person).collect();
+        if !missing.is_empty() {
+            let stored = self.task(hold.task)?;
+            let (question, asked) = self.dependency_question(&stored, &missing.join(", "))?;
+            data.record(fact::QUESTION, question.to_string());
+            steps.extend(asked);
+        }
         let task = self.go(hold.task, TaskState::Blocked, why, data);
-        let turn = self.given_back(hold, because)?;
-        self.end_hold(hold, task, turn, because)
+        self.end_hold(hold, &worker, task, steps, because)
+    }
+
+    /// The task cannot go on without an answer: it waits for one.
+    pub(crate) fn block_on_answer(&self, hold: &Hold, question: &NewQuestion) -> Result<EntityId, TaskError> {
+        let because = format!("it waits for an answer: {}", question.text);
+        let (id, asked) = self.question(question)?;
+        let why = reason(const { ReasonCode::of("task.blocked.dependency") }, because.as_str());
+        let data = Facts::none()
+            .and(fact::BLOCKED_BY, vec![Dependency::Question { id, text: question.title() }.facts()])
+            .and(fact::QUESTION, id.to_string());
+        let task = self.go(hold.task, TaskState::Blocked, why, data);
+        let Parties { turn, worker } = self.parties(hold)?;
+        let mut steps = self.given_back(&turn, &because);
+        steps.extend(asked);
+        self.end_hold(hold, &worker, task, steps, &because)?;
+        Ok(id)
     }
 
     /// The task is too large: it waits for the parts it was split into. They inherit where it is worked on.
@@ -201,9 +236,10 @@ impl Asking<'_> {
             .and(fact::SUBTASKS, ids.iter().map(|id| Value::from(id.to_string())).collect::<Vec<_>>())
             .and(fact::WAITS_SUBTASKS_SINCE, self.now);
         let task = self.go(hold.task, TaskState::WaitingForSubtasks, why, data);
-        let mut steps = self.given_back(hold, "the task was split")?;
+        let Parties { turn, worker } = self.parties(hold)?;
+        let mut steps = self.given_back(&turn, "the task was split");
         steps.extend(children);
-        self.end_hold(hold, task, steps, "the task was split")?;
+        self.end_hold(hold, &worker, task, steps, "the task was split")?;
         Ok(ids)
     }
 
@@ -215,23 +251,30 @@ impl Asking<'_> {
         };
         let data = Facts::none().and(fact::NOT_BEFORE, not_before).and(fact::RUN, None::<&str>);
         let task = self.go(hold.task, TaskState::Open, reason(code, because), data);
-        let turn = self.given_back(hold, because)?;
-        self.end_hold(hold, task, turn, because)
+        let Parties { turn, worker } = self.parties(hold)?;
+        self.end_hold(hold, &worker, task, self.given_back(&turn, because), because)
     }
 
-    fn given_back(&self, hold: &Hold, because: &str) -> Result<Vec<Request>, TaskError> {
-        let mut steps = self.lead_turn(hold.turn, TurnGoal::Reaped, because, Facts::none())?;
+    fn given_back(&self, turn: &Stored, because: &str) -> Vec<Request> {
+        let mut steps = self.steps_of_turn(turn, TurnGoal::Reaped, because, Facts::none());
         say_given_back(&mut steps, because);
-        Ok(steps)
+        steps
     }
 
     /// Ends the hold with the command about the task, and leaves the worker idle.
-    fn end_hold(&self, hold: &Hold, task: Request, steps: Vec<Request>, seen: &str) -> Result<(), TaskError> {
+    fn end_hold(
+        &self,
+        hold: &Hold,
+        worker: &Stored,
+        task: Request,
+        steps: Vec<Request>,
+        seen: &str,
+    ) -> Result<(), TaskError> {
         let task = carrying(task, LeaseTerms::carrying(hold.epoch).and_end());
         let is_over = |step: &Request| step.command.entity == hold.worker;
         let worker = match steps.iter().any(is_over) {
             true => Vec::new(),
-            false => self.lead_worker(hold.worker, WorkerState::Idle, seen)?,
+            false => self.steps_of_worker(worker, WorkerState::Idle, seen),
         };
         let group = steps.into_iter().chain(worker).fold(Group::new(task), Group::and);
         self.send(group)?;

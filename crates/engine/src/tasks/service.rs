@@ -17,11 +17,13 @@ use callboard_ledger::{Group, Ledger, Page, RecordScope, Request, Stored, error_
 use callboard_lifecycle::task::{TaskState, TransitionReason};
 use callboard_lifecycle::{ActorClass, Kind, ReasonCode, Words};
 
-use self::upkeep::live;
 use super::asking::{Asking, TaskError, carrying, reason, settled, shown};
 use super::holding::{LEASE, id_in};
+use super::looking::live;
 use super::reporting::say_given_back;
+use crate::abort::escalate;
 use crate::mutant;
+use crate::questions::GO_ON;
 use crate::run::Clock;
 use crate::services::{Duty, Service, Stepped, TASKS};
 
@@ -225,8 +227,10 @@ impl Asking<'_> {
         let held = carrying(held, LeaseTerms::grant("dependencies", LEASE));
         let why = reason(const { ReasonCode::of("task.blocked.dependency_failed") }, told.as_str());
         let by: Vec<Facts> = dead.iter().map(Dependency::facts).collect();
-        let blocked = self.go(id, TaskState::Blocked, why, Facts::none().and(fact::BLOCKED_BY, by));
-        self.send(Group::new(held).and(carrying(blocked, LeaseTerms::default().and_end())))?;
+        let (question, asked) = self.dependency_question(stored, &told)?;
+        let data = Facts::none().and(fact::BLOCKED_BY, by).and(fact::QUESTION, question.to_string());
+        let blocked = carrying(self.go(id, TaskState::Blocked, why, data), LeaseTerms::default().and_end());
+        self.send(asked.into_iter().fold(Group::new(held).and(blocked), Group::and))?;
         Ok(())
     }
 
@@ -245,7 +249,7 @@ impl Asking<'_> {
             reason(const { ReasonCode::of("task.open.unblocked") }, "everything it waited for is there");
         let facts = Facts::none().and(fact::BLOCKED_BY, Vec::<Value>::new());
         let open = self.go(stored.entity.state.id, TaskState::Open, why, facts);
-        self.send_one(versioned(open, stored))?;
+        self.send_together(versioned(open, stored), self.settling(stored, GO_ON, "")?)?;
         Ok(true)
     }
 
@@ -274,6 +278,12 @@ impl Asking<'_> {
             self.send_one(done)?;
             return Ok(false);
         }
+        for failed in dead.iter().filter_map(Dependency::task_id) {
+            escalate(self.ledger, &self.task(failed)?, self.now)?;
+        }
+        if !dead.is_empty() && self.task(id)?.entity.ended_at.is_some() {
+            return Ok(false);
+        }
         let since = facts.read(fact::WAITS_SUBTASKS_SINCE).or(stored.entity.entered_at);
         let is_late = since.is_some_and(|since| self.now.since(since) >= overdue);
         let (code, told, by) = if !dead.is_empty() {
@@ -284,10 +294,11 @@ impl Asking<'_> {
         } else {
             return Ok(true);
         };
+        let (question, asked) = self.dependency_question(stored, told)?;
         let by: Vec<Facts> = by.iter().map(Dependency::facts).collect();
-        let blocked =
-            self.go(id, TaskState::Blocked, reason(code, told), Facts::none().and(fact::BLOCKED_BY, by));
-        self.send_one(versioned(blocked, stored))?;
+        let data = Facts::none().and(fact::BLOCKED_BY, by).and(fact::QUESTION, question.to_string());
+        let blocked = self.go(id, TaskState::Blocked, reason(code, told), data);
+        self.send_together(versioned(blocked, stored), asked)?;
         Ok(true)
     }
 }

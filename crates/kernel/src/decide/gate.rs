@@ -132,7 +132,7 @@ impl Draft<'_> {
     ) -> Event {
         Event {
             entity: self.entity.state.id,
-            version: self.entity.state.version + 1,
+            version: self.entity.state.version.saturating_add(1),
             at: self.context.now,
             kind,
             channel: Channel::Audit,

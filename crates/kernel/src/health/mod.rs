@@ -11,6 +11,7 @@ mod schedule;
 mod session;
 mod team;
 mod thresholds;
+mod worker;
 
 pub use judgement::Judgement;
 pub use process::{Hold, Liveness, Place, Presence, ProcessIdentity, Sighting, Vantage, liveness};
@@ -22,3 +23,4 @@ pub use session::{CompletedWith, SessionFacts, Since, Stopping, judge_session};
 pub(crate) use session::{hold, told};
 pub use team::{TeamFacts, judge_team};
 pub use thresholds::{RunClass, Thresholds};
+pub use worker::{Grip, WorkerFacts, WorkerProcess, WorkerVisual, judge_worker};

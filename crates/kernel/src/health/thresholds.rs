@@ -26,7 +26,7 @@ words! {
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
-/// When something becomes worth saying; every bound is strict.
+/// When something becomes worth saying; every bound is strict, but for those of workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thresholds {
     /// Silent for longer: idle.
@@ -45,6 +45,10 @@ pub struct Thresholds {
     pub pending: Duration,
     /// A time that passed by more than this without a firing: misfired.
     pub misfire: Duration,
+    /// Joined or claimed, and not begun for so long: a worker that does not come up.
+    pub spawn: Duration,
+    /// Without a heartbeat for so long: a worker that has stalled.
+    pub silent_worker: Duration,
 }
 
 impl Default for Thresholds {
@@ -58,6 +62,8 @@ impl Default for Thresholds {
             errors_in_row: 3,
             pending: Duration::from_secs(60),
             misfire: Duration::from_secs(60),
+            spawn: Duration::from_secs(60),
+            silent_worker: Duration::from_secs(300),
         }
     }
 }

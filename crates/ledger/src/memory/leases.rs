@@ -3,7 +3,7 @@
 use super::medium::Fate;
 use super::store::Shared;
 use crate::error::{Fault, ReadError};
-use crate::lease::{LeaseAnswer, LeaseOrder, LeaseSeen};
+use crate::lease::{LeaseAnswer, LeaseOrder, LeaseRow, LeaseSeen};
 
 /// Decides one order, and keeps what follows from it if the medium does.
 pub(super) fn settle(shared: &Shared, order: &LeaseOrder) -> Result<LeaseAnswer, ReadError> {
@@ -41,5 +41,10 @@ pub(super) fn all(shared: &Shared) -> Vec<LeaseSeen> {
     let now = shared.medium.now();
     let log = shared.log();
     let held = log.leases.iter().filter(|(_, row)| !row.holder.is_empty());
-    held.map(|(name, row)| LeaseSeen { lease: row.lease(name), left: row.until.since(now) }).collect()
+    let seen = |(name, row): (&String, &LeaseRow)| LeaseSeen {
+        lease: row.lease(name),
+        left: row.until.since(now),
+        renewed_at: row.until.minus(row.length),
+    };
+    held.map(seen).collect()
 }

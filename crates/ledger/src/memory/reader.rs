@@ -94,6 +94,10 @@ impl Ask for Reader {
         self.with(|snapshot| Ok(snapshot.views.get(&id.uuid()).cloned()))
     }
 
+    fn each_of(&self, ids: &[EntityId]) -> Result<Vec<Option<Stored>>, ReadError> {
+        self.with(|snapshot| Ok(ids.iter().map(|id| snapshot.views.get(&id.uuid()).cloned()).collect()))
+    }
+
     fn entities(&self, listing: Listing) -> Result<Vec<Stored>, ReadError> {
         self.with(|snapshot| Ok(snapshot.entities(listing)))
     }
@@ -104,6 +108,19 @@ impl Ask for Reader {
 
     fn standings(&self) -> Result<(u64, Vec<StateCount>), ReadError> {
         self.with(|snapshot| Ok((snapshot.head(), snapshot.standings())))
+    }
+
+    fn ended_counts(&self) -> Result<Vec<(String, u64)>, ReadError> {
+        self.with(|snapshot| Ok(snapshot.ended_counts()))
+    }
+
+    fn ended_tasks(
+        &self,
+        state: &'static str,
+        beyond: Option<EntityId>,
+        limit: usize,
+    ) -> Result<Vec<Stored>, ReadError> {
+        self.with(|snapshot| Ok(snapshot.ended_tasks(state, beyond, limit)))
     }
 
     fn attention(&self, limit: usize) -> Result<Vec<Stored>, ReadError> {

@@ -70,6 +70,27 @@ impl<'a> Snapshot<'a> {
         }
     }
 
+    fn ended(&self) -> impl DoubleEndedIterator<Item = (&'static str, &Stored)> {
+        let is_ended = |stored: &&Stored| {
+            stored.entity.state.id.kind() == Kind::Task && stored.entity.ended_at.is_some()
+        };
+        let state = |stored: &Stored| stored.entity.state.lifecycle.map_or("", |state| state.name());
+        self.views.values().filter(is_ended).map(move |stored| (state(stored), stored))
+    }
+
+    pub(super) fn ended_counts(&self) -> Vec<(String, u64)> {
+        let mut counts = BTreeMap::new();
+        self.ended().for_each(|(state, _)| *counts.entry(state.to_owned()).or_default() += 1);
+        counts.into_iter().collect()
+    }
+
+    pub(super) fn ended_tasks(&self, state: &str, beyond: Option<EntityId>, limit: usize) -> Vec<Stored> {
+        let is_beyond =
+            |stored: &Stored| beyond.is_none_or(|beyond| stored.entity.state.id.uuid() < beyond.uuid());
+        let wanted = self.ended().rev().filter(|(its, stored)| *its == state && is_beyond(stored));
+        wanted.take(limit).map(|(_, stored)| stored.clone()).collect()
+    }
+
     pub(super) fn standings(&self) -> Vec<StateCount> {
         let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
         for stored in self.views.values() {

@@ -71,7 +71,7 @@ const LINES: &str = "WITH mine AS ( \
         SELECT c.*, c.relname::text AS name FROM pg_class c WHERE c.oid IN ( \
             SELECT to_regclass(name) FROM unnest( \
                 ARRAY['meta', 'signer', 'legal', 'ledger', 'checkpoint', 'legacy', 'entity', 'lease', 'service_step', \
-                'offered', 'held_file']) name)) \
+                'offered', 'held_file', 'ended_task', 'ended_count']) name)) \
     SELECT format('table %s: %s%s %s %s %s %s', name, relkind, relpersistence, relrowsecurity, relforcerowsecurity, \
         relispartition, relnamespace = (SELECT relnamespace FROM mine WHERE name = 'ledger')) FROM mine \
     UNION ALL SELECT format('column %s.%s: %s %s %s %s %s %s %s', m.name, a.attname, a.attnum, \

@@ -46,3 +46,29 @@ pub(super) async fn standings(client: &Client) -> Result<(u64, Vec<StateCount>),
     };
     Ok((head, rows.iter().map(standing).collect::<Result<_, ReadError>>()?))
 }
+
+/// How many tasks have ended in each state.
+pub(super) async fn ended_counts(client: &Client) -> Result<Vec<(String, u64)>, ReadError> {
+    let statement =
+        client.prepare_cached("SELECT state, count FROM ended_count WHERE count > 0 ORDER BY state").await?;
+    let rows = client.query(&statement, &[]).await?;
+    rows.iter().map(|row| Ok((row.try_get(0)?, columns::number(row, 1)?))).collect()
+}
+
+/// Tasks that ended in a state, the newest first.
+pub(super) async fn ended_tasks(
+    client: &Client,
+    state: &str,
+    beyond: Option<EntityId>,
+    limit: usize,
+) -> Result<Vec<Stored>, ReadError> {
+    let behind = if beyond.is_some() { "AND id < $2" } else { "AND $2::uuid IS NULL" };
+    let sql = format!(
+        "SELECT {} WHERE e.id IN (SELECT id FROM ended_task WHERE state = $1 {behind} ORDER BY id DESC LIMIT $3) \
+         ORDER BY e.id DESC",
+        columns::STORED
+    );
+    let statement = client.prepare_cached(&sql).await?;
+    let (beyond, most) = (beyond.map(EntityId::uuid), i64::try_from(limit).unwrap_or(i64::MAX));
+    columns::all(&client.query(&statement, &[&state, &beyond, &most]).await?, columns::stored)
+}

@@ -197,6 +197,21 @@ impl Ask for Reader {
         })
     }
 
+    fn each_of(&self, ids: &[EntityId]) -> Result<Vec<Option<Stored>>, ReadError> {
+        let ids: Vec<EntityId> = ids.to_vec();
+        self.ask(move |client| {
+            let ids = ids.clone();
+            async move {
+                let sql = format!("SELECT {} WHERE e.id = ANY($1)", columns::STORED);
+                let statement = client.prepare_cached(&sql).await?;
+                let uuids: Vec<Uuid> = ids.iter().map(|id| id.uuid()).collect();
+                let found = columns::all(&client.query(&statement, &[&uuids]).await?, columns::stored)?;
+                let of = |id: &EntityId| found.iter().find(|stored| stored.entity.state.id == *id).cloned();
+                Ok(ids.iter().map(of).collect())
+            }
+        })
+    }
+
     fn entities(&self, listing: Listing) -> Result<Vec<Stored>, ReadError> {
         // Each shape is its own statement, so that each gets the plan that fits it.
         let live = if listing.ended { "" } else { "AND e.ended_at IS NULL" };
@@ -224,6 +239,19 @@ impl Ask for Reader {
 
     fn standings(&self) -> Result<(u64, Vec<StateCount>), ReadError> {
         self.ask(|client| async move { listings::standings(&client).await })
+    }
+
+    fn ended_counts(&self) -> Result<Vec<(String, u64)>, ReadError> {
+        self.ask(|client| async move { listings::ended_counts(&client).await })
+    }
+
+    fn ended_tasks(
+        &self,
+        state: &'static str,
+        beyond: Option<EntityId>,
+        limit: usize,
+    ) -> Result<Vec<Stored>, ReadError> {
+        self.ask(move |client| async move { listings::ended_tasks(&client, state, beyond, limit).await })
     }
 
     fn attention(&self, most: usize) -> Result<Vec<Stored>, ReadError> {

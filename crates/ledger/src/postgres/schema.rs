@@ -12,7 +12,7 @@ use crate::proof::checkpoint::{PublicKey, Seal};
 use crate::proof::legal;
 
 /// The newest format this program knows: the number of the last migration.
-pub(super) const FORMAT: i64 = 5;
+pub(super) const FORMAT: i64 = 6;
 
 /// The lock of the writers, held by a session instead of a transaction.
 const HOLD: &str = "SELECT pg_advisory_lock(7161124095259533682)";

@@ -4,32 +4,35 @@
 //! looking and writing, or the look is older and the write itself fails if anybody has written since: a record's
 //! sequence number must continue the log. Deliberately absent: what to do when it fails; the writer knows.
 //!
-//! Long because looking, picking, deciding and writing all work on what the writer knows between two batches.
+//! Everything that can be asked or told without an answer is sent at once: a batch costs one round trip if nobody else writes, no lease
+//! decides and all it names is at hand; two under the lock, and three if it claims tasks.
 
-use std::borrow::Cow;
+mod looking;
+
 use std::collections::HashMap;
 use std::time::Duration;
 
-use callboard_kernel::{EntityId, Event, EventType, Moment, task};
+use callboard_kernel::{EntityId, Event, EventType, Moment};
 use futures_util::future::{join, join3};
 use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
-use super::columns::{self, BEGIN, SealValues, Touch};
+use self::looking::fetch;
+use super::columns::{self, SealValues, Touch};
 use super::connection::session::Session;
 use super::connection::trouble::{self, SILENCE, Trouble};
-use super::listings::offers;
 use super::rows::{Rows, ViewRow, Written};
-use super::{leases, seals, text};
+use super::seals;
 use crate::error::ReadError;
+use crate::lease::LeaseRow;
 use crate::mutant;
 use crate::proof::checkpoint::Seal;
 use crate::proof::sealed::{Sealed, Step};
 use crate::record::Record;
-use crate::store::{Job, Part, Receipt, Stored};
-use crate::writing::batch::{BatchState, Drafted, HOT_MAX, JobResult, Judged, Seen, receipts};
+use crate::store::{Job, Part, Receipt};
+use crate::writing::batch::{BatchState, Drafted, JobResult, Judged, Seen, receipts};
 use crate::writing::claim::{self, Listed};
 use crate::writing::several::Several;
 
@@ -59,6 +62,8 @@ pub(super) enum Broken {
     Before(Trouble),
     /// Somebody else wrote since the last look; nothing was committed.
     Overtaken,
+    /// It cannot be decided without the lock; nothing was sent, and what is known still holds.
+    NeedsLock,
     /// The commit was on its way when the connection was lost: nobody knows.
     InFlight(Vec<JobResult>, String),
 }
@@ -74,13 +79,6 @@ struct Draft {
     verdicts: Vec<JobResult>,
     born: Vec<EntityId>,
     moved: Vec<(EntityId, Written)>,
-}
-
-/// What a batch needs to have read.
-struct Wanted<'a> {
-    entities: Vec<Uuid>,
-    key_of: Vec<Uuid>,
-    keys: Vec<Cow<'a, str>>,
 }
 
 /// Records by their entity and key.
@@ -100,8 +98,12 @@ impl Memory {
     }
 
     /// May a batch be decided without taking the lock first?
-    pub(super) const fn is_calm(&self, seal: Option<&Seal>) -> bool {
-        self.is_known && !self.has_rivals && (seal.is_none() || self.sealed.is_some())
+    pub(super) fn is_calm(&self, jobs: &[&Job], seal: Option<&Seal>) -> bool {
+        self.is_known
+            && !self.has_rivals
+            && (seal.is_none() || self.sealed.is_some())
+            && jobs.iter().all(|job| job.claim.is_none())
+            && !parts(jobs).any(|part| self.is_leased(part))
     }
 
     /// Decides on what is known and writes in one round trip; fails if that is not where the log ends.
@@ -118,7 +120,7 @@ impl Memory {
         // A lease is judged while its row is locked.
         self.standing.begin(Moment::default());
         if !self.leased(jobs).is_empty() || parts(jobs).any(|part| self.standing.wants_files(part)) {
-            return Err(Broken::Overtaken);
+            return Err(Broken::NeedsLock);
         }
         let draft = self.judge_claims(jobs, keyed(&keys)?, &[])?;
         if draft.records().next().is_none() && mutant::removed("look_before_deciding") {
@@ -161,7 +163,7 @@ impl Memory {
         let is_open = match &done {
             Err(Broken::Before(trouble)) => !matches!(trouble, Trouble::Lost(_)),
             // A claim wants to look at more offers.
-            Err(Broken::Overtaken) => true,
+            Err(Broken::Overtaken | Broken::NeedsLock) => true,
             Ok(_) | Err(Broken::InFlight(..)) => false,
         };
         if is_open {
@@ -180,24 +182,7 @@ impl Memory {
         seal: Option<&Seal>,
         limit: Duration,
     ) -> Result<Vec<JobResult>, Broken> {
-        let wanted = self.wanted(jobs);
-        let look = join3(
-            session.client.batch_execute(BEGIN),
-            session.client.query_one(&session.end, &[]),
-            fetch(session, &wanted),
-        );
-        let (begun, end, loaded) = within(limit, look).await?;
-        begun?;
-        let is_disturbed = self.look(&end?)?;
-        mutant::point("lock_held");
-        let (mut entities, keys) = loaded?;
-        if is_disturbed {
-            (entities, _) = within(limit, fetch(session, &self.wanted(jobs))).await??;
-        }
-        self.warm(jobs, &entities)?;
-        let picked = within(limit, self.pick(session, jobs)).await??;
-        within(limit, self.load_leases(session, jobs, &picked)).await??;
-        within(limit, self.load_files(session, jobs, &picked)).await??;
+        let (keys, picked) = self.look_around(session, jobs, limit).await?;
         let draft = self.judge_claims(jobs, keyed(&keys)?, &picked)?;
         if draft.records().next().is_none() {
             within(limit, session.client.batch_execute("ROLLBACK")).await??;
@@ -208,11 +193,9 @@ impl Memory {
             let look = seals::look_back(&session.client, seal.public_key(), before);
             self.sealed = Some(within(limit, look).await??);
         }
-        for (id, row) in self.standing.leases.take_changed() {
-            within(limit, leases::put_anew(&session.client, &id.to_string(), &row)).await??;
-        }
         let step = self.seal(&draft, seal);
-        let verdicts = self.end(session, draft, step.as_ref(), limit).await?;
+        let leases = self.standing.leases.take_changed();
+        let verdicts = self.end(session, draft, &leases, step.as_ref(), limit).await?;
         self.step = step;
         Ok(verdicts)
     }
@@ -222,17 +205,19 @@ impl Memory {
         &mut self,
         session: &Session,
         draft: Draft,
+        leases: &[(EntityId, LeaseRow)],
         step: Option<&Step>,
         limit: Duration,
     ) -> Result<Vec<JobResult>, Broken> {
         let client = &session.client;
-        let sent = join(self.put(session, &draft, step), client.batch_execute("COMMIT"));
+        let leased = session.leases.put(client, leases);
+        let sent = join3(leased, self.put(session, &draft, step), client.batch_execute("COMMIT"));
         let flight = join(sent, mutant::point_behind("commit_sent"));
-        let Ok(((put, committed), ())) = tokio::time::timeout(limit, flight).await else {
+        let Ok(((leased, put, committed), ())) = tokio::time::timeout(limit, flight).await else {
             return Err(Broken::InFlight(draft.verdicts, SILENCE.to_owned()));
         };
         // A commit behind a failed statement rolls back and calls it a success: the first error counts.
-        match put.and(committed) {
+        match leased.and(put).and(committed) {
             Ok(()) => {}
             Err(error) if trouble::is_lost(&error) => {
                 return Err(Broken::InFlight(draft.verdicts, trouble::chain(&error)));
@@ -260,134 +245,6 @@ impl Memory {
         self.standing.seen = seen;
         self.is_known = true;
         Ok(is_disturbed)
-    }
-
-    /// What the batch needs that is not at hand.
-    fn wanted<'a>(&mut self, jobs: &[&'a Job]) -> Wanted<'a> {
-        if self.warmed + parts(jobs).count() > HOT_MAX {
-            // All of it at once: an entity let go in the middle of a batch would come back as it was before.
-            self.standing.forget();
-            self.warmed = 0;
-        }
-        let mut wanted = Wanted { entities: Vec::new(), key_of: Vec::new(), keys: Vec::new() };
-        for part in parts(jobs) {
-            let command = &part.request.command;
-            if !self.standing.has(command.entity) {
-                wanted.entities.push(command.entity.uuid());
-            }
-            if let Some(key) = &command.key
-                && !mutant::removed("look_up_keys")
-            {
-                wanted.key_of.push(command.entity.uuid());
-                wanted.keys.push(text::stored(key));
-            }
-        }
-        wanted.entities.sort_unstable();
-        wanted.entities.dedup();
-        wanted
-    }
-
-    /// Has every entity of the batch at hand, as the view says it stands.
-    fn warm(&mut self, jobs: &[&Job], rows: &[Row]) -> Result<(), ReadError> {
-        let mut loaded = HashMap::with_capacity(rows.len());
-        for row in rows {
-            let stored = columns::stored(row)?;
-            loaded.insert(stored.entity.state.id, stored);
-        }
-        for part in parts(jobs) {
-            let id = part.request.command.entity;
-            if !self.standing.has(id) {
-                self.standing.warm(loaded.remove(&id).unwrap_or_else(|| Stored::unborn(id)));
-                self.warmed += 1;
-            }
-        }
-        Ok(())
-    }
-
-    /// Looks for tasks that the claims of a batch may get, and has them at hand. Every claim of the batch may take one that the
-    /// next one wanted, so each gets as many to choose from.
-    async fn pick(&mut self, session: &Session, jobs: &[&Job]) -> Result<Vec<Vec<Listed>>, ReadError> {
-        let claims = jobs.iter().filter(|job| job.claim.is_some()).count();
-        if claims == 0 {
-            return Ok(Vec::new());
-        }
-        let limit = (claim::PAGE << self.claim_rounds.min(7)) + claims;
-        let mut picked = Vec::with_capacity(jobs.len());
-        for job in jobs {
-            picked.push(match &job.claim {
-                None => Vec::new(),
-                Some(query) => {
-                    let now = job.parts.first.request.now.max(self.standing.seen.at);
-                    offers::listed(&session.client, query, now, limit).await?
-                }
-            });
-        }
-        let is_cold = |id: &EntityId| !self.standing.has(*id);
-        let mut cold: Vec<EntityId> =
-            picked.iter().flatten().map(|listed: &Listed| listed.entity()).filter(is_cold).collect();
-        cold.sort_unstable();
-        cold.dedup();
-        let ids: Vec<Uuid> = cold.iter().map(|id| id.uuid()).collect();
-        for row in session.client.query(&session.entities, &[&ids]).await? {
-            self.standing.warm(columns::stored(&row)?);
-            self.warmed += 1;
-        }
-        Ok(picked)
-    }
-
-    /// Has the files in use at hand if one of the tasks of a batch asks for files.
-    async fn load_files(
-        &mut self,
-        session: &Session,
-        jobs: &[&Job],
-        picked: &[Vec<Listed>],
-    ) -> Result<(), ReadError> {
-        let asks = |id: EntityId| {
-            self.standing.has(id) && !task::files(&self.standing.stored(id).entity.facts).is_empty()
-        };
-        if parts(jobs).any(|part| self.standing.wants_files(part))
-            || picked.iter().flatten().any(|listed| asks(listed.entity()))
-        {
-            let files = offers::files_in_use(&session.client).await?;
-            self.standing.load_files(files);
-        }
-        Ok(())
-    }
-
-    /// The entities of a batch whose leases decide about it.
-    fn leased(&self, jobs: &[&Job]) -> Vec<EntityId> {
-        let wants = |part: &&Part| {
-            self.standing.leases.wants(part, self.standing.stored(part.request.command.entity))
-        };
-        let mut wanted: Vec<EntityId> =
-            parts(jobs).filter(wants).map(|part| part.request.command.entity).collect();
-        wanted.sort_unstable_by_key(|id| id.uuid());
-        wanted.dedup();
-        wanted
-    }
-
-    /// Locks the leases of a batch and has them at hand, with the clock of the database as it is then.
-    async fn load_leases(
-        &mut self,
-        session: &Session,
-        jobs: &[&Job],
-        picked: &[Vec<Listed>],
-    ) -> Result<(), ReadError> {
-        self.standing.begin(Moment::default());
-        let mut wanted = self.leased(jobs);
-        wanted.extend(picked.iter().flatten().map(|listed| listed.entity()));
-        wanted.sort_unstable_by_key(|id| id.uuid());
-        wanted.dedup();
-        if wanted.is_empty() {
-            return Ok(());
-        }
-        let names: Vec<String> = wanted.iter().map(ToString::to_string).collect();
-        let mut rows = leases::locked(&session.client, &names).await?;
-        self.standing.begin(leases::now(&session.client).await?);
-        for (id, name) in wanted.into_iter().zip(&names) {
-            self.standing.leases.load(id, rows.remove(name));
-        }
-        Ok(())
     }
 
     /// Decides about every job in order; each sees what those before it did.
@@ -542,27 +399,6 @@ async fn within<T>(limit: Duration, flight: impl Future<Output = T>) -> Result<T
 /// Did a constraint or a trigger say no?
 fn is_refusal(code: &SqlState) -> bool {
     code.code().starts_with("23")
-}
-
-/// Asks for entities and earlier records at once, and for nothing if nothing is wanted.
-async fn fetch(
-    session: &Session,
-    wanted: &Wanted<'_>,
-) -> Result<(Vec<Row>, Vec<Row>), tokio_postgres::Error> {
-    let entities = async {
-        if wanted.entities.is_empty() {
-            return Ok(Vec::new());
-        }
-        session.client.query(&session.entities, &[&wanted.entities]).await
-    };
-    let keys = async {
-        if wanted.keys.is_empty() {
-            return Ok(Vec::new());
-        }
-        session.client.query(&session.keys, &[&wanted.key_of, &wanted.keys]).await
-    };
-    let (entities, keys) = join(entities, keys).await;
-    Ok((entities?, keys?))
 }
 
 fn keyed(rows: &[Row]) -> Result<Keyed, ReadError> {

@@ -73,15 +73,20 @@ impl Writer {
 
     fn attempt(&mut self, jobs: &[&Job], round: u32) -> Result<Vec<JobResult>, Upset> {
         let mut patience = Patience::new(self.place.busy_wait);
+        let mut needs_lock = false;
         loop {
             self.reach(&mut patience).map_err(|refused| Upset::Fault(refused.fault()))?;
-            let broken = match self.try_once(jobs) {
+            let broken = match self.try_once(jobs, needs_lock) {
                 Ok(verdicts) => return Ok(verdicts),
+                Err(Broken::NeedsLock) => {
+                    needs_lock = true;
+                    continue;
+                }
                 Err(broken) => broken,
             };
             self.memory.forget();
             match broken {
-                Broken::Overtaken => {}
+                Broken::Overtaken | Broken::NeedsLock => {}
                 Broken::InFlight(verdicts, error) => return Ok(self.resolve(jobs, verdicts, &error, round)),
                 Broken::Before(Trouble::Again) => {
                     std::thread::sleep(patience.next().ok_or(Upset::Fault(Fault::Busy))?);
@@ -97,14 +102,10 @@ impl Writer {
         }
     }
 
-    fn try_once(&mut self, jobs: &[&Job]) -> Result<Vec<JobResult>, Broken> {
+    fn try_once(&mut self, jobs: &[&Job], needs_lock: bool) -> Result<Vec<JobResult>, Broken> {
         let Some(session) = &self.session else { unreachable!("BUG: it was reached before") };
         let seal = self.seal.as_ref();
-        let is_free = |job: &&Job| {
-            job.claim.is_none() && job.parts.iter().all(|part| part.request.command.lease.is_none())
-        };
-        let is_calm =
-            self.used_at.elapsed() < TRUSTED_FOR && self.memory.is_calm(seal) && jobs.iter().all(is_free);
+        let is_calm = !needs_lock && self.used_at.elapsed() < TRUSTED_FOR && self.memory.is_calm(jobs, seal);
         let limit = self.place.answer_max();
         mutant::point("before_begin");
         let done = if is_calm {

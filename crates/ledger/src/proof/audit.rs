@@ -199,7 +199,7 @@ fn follows(
     before: Hash,
     scratch: &mut Vec<u8>,
 ) -> Option<String> {
-    if line.version != version + 1 {
+    if version.checked_add(1) != Some(line.version) {
         Some(format!("version {} does not follow version {version}", line.version))
     } else if line.from_state != state {
         Some(format!("it leaves {:?} and the entity was in {state:?}", line.from_state))

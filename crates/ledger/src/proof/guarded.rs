@@ -113,7 +113,7 @@ fn ask(guard: Guard, before: &Entity, record: &Record) -> Option<GuardAnswer> {
 fn again(id: EntityId, version: u64, guard: Guard, records: &[Record]) -> Option<(u64, GuardAnswer)> {
     let mut stored = Stored::unborn(id);
     for record in records {
-        if record.version == version && stored.entity.state.version + 1 == version {
+        if record.version == version && stored.entity.state.version.checked_add(1) == Some(version) {
             return Some((record.seq, ask(guard, &stored.entity, record)?));
         }
         stored.follow(record).ok()?;

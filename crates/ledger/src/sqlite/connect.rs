@@ -18,7 +18,7 @@ use crate::proof::checkpoint::Seal;
 use crate::proof::witness;
 
 /// The newest format this program knows: the number of the last migration.
-pub(super) const FORMAT: i64 = 6;
+pub(super) const FORMAT: i64 = 7;
 
 /// Older ones can corrupt a WAL that two connections write or checkpoint.
 const SQLITE_MIN: i32 = 3_051_003;

@@ -63,8 +63,9 @@ pub(super) fn put(connection: &Connection, name: &str, row: &LeaseRow) -> Result
 
 /// Every lease that was not given up.
 pub(super) fn all(connection: &Connection, now: Moment) -> Result<Vec<LeaseSeen>, ReadError> {
-    let mut statement = connection
-        .prepare_cached("SELECT name, holder, epoch, until FROM lease WHERE holder <> '' ORDER BY name")?;
+    let mut statement = connection.prepare_cached(
+        "SELECT name, holder, epoch, until, length FROM lease WHERE holder <> '' ORDER BY name",
+    )?;
     collect(statement.query([])?, |row| {
         let until = Moment::from_micros(row.get(3)?);
         let lease = crate::lease::Lease {
@@ -73,7 +74,8 @@ pub(super) fn all(connection: &Connection, now: Moment) -> Result<Vec<LeaseSeen>
             epoch: row.get::<_, i64>(2)? as u64,
             until,
         };
-        Ok(LeaseSeen { lease, left: until.since(now) })
+        let length = Duration::from_micros(row.get::<_, i64>(4)? as u64);
+        Ok(LeaseSeen { lease, left: until.since(now), renewed_at: until.minus(length) })
     })
 }
 

@@ -12,11 +12,17 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{PoisonError, RwLock};
+use std::time::Duration;
 
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 use super::connect::StoreFile;
+
+/// How often, and how long apart, a connection that lets go tries to empty the WAL.
+const COPY_TRIES: u32 = 40;
+const COPY_PAUSE: Duration = Duration::from_millis(5);
+
 /// The files of one open store. Shared by the writer and the readers of a process.
 pub(crate) struct Pinned {
     path: PathBuf,
@@ -122,8 +128,20 @@ impl Exchanged {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).ok();
         if self.may_save {
             connection.pragma_update(None, "query_only", false).ok();
-            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).ok();
+            empty_wal(connection);
         }
+    }
+}
+
+/// Copies the WAL into its database and empties it. Several connections let go at once, and while one of them copies, the others are told
+/// that it is busy; if all of them gave up then, the WAL would stay.
+fn empty_wal(connection: &Connection) {
+    for _ in 0..COPY_TRIES {
+        let busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
+        if busy.is_ok_and(|busy| busy == 0) {
+            return;
+        }
+        std::thread::sleep(COPY_PAUSE);
     }
 }
 

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use callboard_kernel::{EntityId, Moment};
 use callboard_lifecycle::{Kind, Words};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::connect::{Access, StoreFile};
@@ -69,13 +70,23 @@ impl Reader {
             Some(access) => self.place.open_to_read(access)?,
             None => self.place.open_reader()?,
         };
+        self.confirmed(connection)
+    }
+
+    /// A connection to the files that were opened. Another file may have come to their path since somebody looked; it must get no write,
+    /// and the WAL of this store must not be copied into it.
+    fn confirmed(&self, connection: Connection) -> Result<Connection, ReadError> {
+        if let Err(exchanged) = self.check(None) {
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).ok();
+            return Err(exchanged);
+        }
         Ok(connection)
     }
 
     /// A connection that writes, where this process may.
     fn writing(&self) -> Result<Connection, ReadError> {
         match self.alone {
-            None => Ok(self.place.open_writer()?),
+            None => self.confirmed(self.place.open_writer()?),
             Some(_) => Err(ReadError::Unsupported {
                 what: "being written by a process that opened it for reading",
                 instead: "use a command that writes",
@@ -186,11 +197,11 @@ impl Ask for Reader {
     }
 
     fn entity(&self, id: EntityId) -> Result<Option<Stored>, ReadError> {
-        self.with(|connection| {
-            let mut statement = connection.prepare_cached(columns::STORED_BY_ID)?;
-            let mut rows = statement.query([id.uuid().as_bytes()])?;
-            rows.next()?.map(columns::stored).transpose()
-        })
+        self.with(|connection| stored(connection, id))
+    }
+
+    fn each_of(&self, ids: &[EntityId]) -> Result<Vec<Option<Stored>>, ReadError> {
+        self.with(|connection| ids.iter().map(|id| stored(connection, *id)).collect())
     }
 
     fn entities(&self, listing: Listing) -> Result<Vec<Stored>, ReadError> {
@@ -208,6 +219,19 @@ impl Ask for Reader {
 
     fn standings(&self) -> Result<(u64, Vec<StateCount>), ReadError> {
         self.with(|connection| Ok((head(connection)?, listings::standings(connection)?)))
+    }
+
+    fn ended_counts(&self) -> Result<Vec<(String, u64)>, ReadError> {
+        self.with(listings::ended_counts)
+    }
+
+    fn ended_tasks(
+        &self,
+        state: &'static str,
+        beyond: Option<EntityId>,
+        limit: usize,
+    ) -> Result<Vec<Stored>, ReadError> {
+        self.with(|connection| listings::ended_tasks(connection, state, beyond, limit))
     }
 
     fn attention(&self, limit: usize) -> Result<Vec<Stored>, ReadError> {
@@ -361,7 +385,11 @@ impl Ask for Reader {
 
     fn lease(&self, order: &LeaseOrder) -> Result<LeaseAnswer, ReadError> {
         self.check(None)?;
-        leases::settle(&mut self.writing()?, order, || self.place.clock.now())
+        let mut connection = self.writing()?;
+        let answer = leases::settle(&mut connection, order, || self.place.clock.now())?;
+        // Written into a store that was replaced meanwhile, it must not stay in a WAL that lies beside another one.
+        self.check(Some(&connection))?;
+        Ok(answer)
     }
 
     fn leases(&self) -> Result<Vec<LeaseSeen>, ReadError> {
@@ -443,6 +471,12 @@ pub(super) fn collect<T>(
         all.push(read(row)?);
     }
     Ok(all)
+}
+
+fn stored(connection: &Connection, id: EntityId) -> Result<Option<Stored>, ReadError> {
+    let mut statement = connection.prepare_cached(columns::STORED_BY_ID)?;
+    let mut rows = statement.query([id.uuid().as_bytes()])?;
+    rows.next()?.map(columns::stored).transpose()
 }
 
 #[cfg(test)]

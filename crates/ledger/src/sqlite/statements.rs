@@ -4,7 +4,7 @@
 //! SQLite writes an index anew for every column of it that a statement names. Deliberately absent: transactions.
 
 use callboard_kernel::{EntityId, Event, EventType, Moment};
-use callboard_lifecycle::{Lifecycle, Words};
+use callboard_lifecycle::{Kind, Lifecycle, Words};
 use rusqlite::{CachedStatement, Connection, Statement};
 
 use super::columns;
@@ -67,7 +67,8 @@ impl<'a> Statements<'a> {
 
     /// Brings the view row of an entity to where the entity stands.
     pub(super) fn view(&mut self, stored: &Stored, event: &Event) -> Result<(), ReadError> {
-        self.written += 1;
+        let before = if event.kind == EventType::Transitioned { event.from } else { Some(event.to) };
+        self.written += 1 + counted(before, event.to);
         let changed = match event.kind {
             EventType::Created => return bind_entity(&mut self.created, stored),
             EventType::Entry => self.heard(stored)?,
@@ -89,14 +90,15 @@ impl<'a> Statements<'a> {
     }
 
     /// Writes the view row of an entity that several records of one group changed.
-    pub(super) fn view_anew(&mut self, stored: &Stored, is_born: bool) -> Result<(), ReadError> {
-        if !is_born {
-            self.written += 1;
+    pub(super) fn view_anew(&mut self, stored: &Stored, first: &Event) -> Result<(), ReadError> {
+        if first.kind != EventType::Created {
+            let before = if first.kind == EventType::Transitioned { first.from } else { Some(first.to) };
+            self.written += 1 + u64::from(before.is_some_and(is_ended_task));
             let id = stored.entity.state.id.uuid();
             let gone = self.connection.prepare_cached("DELETE FROM entity WHERE id = ?1")?;
             one({ gone }.execute([id.as_bytes()])?, "the view of an entity")?;
         }
-        self.written += 1;
+        self.written += 1 + u64::from(stored.entity.state.lifecycle.is_some_and(is_ended_task));
         bind_entity(&mut self.created, stored)
     }
 
@@ -143,6 +145,19 @@ impl<'a> Statements<'a> {
             entity.state.id.uuid().as_bytes(),
         ))
     }
+}
+
+/// Is it the state of a task that has ended? Triggers count those.
+fn is_ended_task(state: Lifecycle) -> bool {
+    state.kind() == Kind::Task && state.is_terminal()
+}
+
+/// How many rows the triggers change that count the tasks that have ended.
+fn counted(before: Option<Lifecycle>, after: Lifecycle) -> u64 {
+    if before == Some(after) {
+        return 0;
+    }
+    u64::from(before.is_some_and(is_ended_task)) + u64::from(is_ended_task(after))
 }
 
 fn ended(state: Option<Lifecycle>) -> bool {

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use callboard_kernel::{Event, EventType, Moment};
+use callboard_kernel::{Event, Moment};
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 
 use super::connect::{StoreFile, settle};
@@ -485,7 +485,7 @@ fn view(
     }
     match drafted.iter().take(at).find(is_same) {
         None => statements.view(stored, event),
-        Some((_, first)) => statements.view_anew(stored, first.kind == EventType::Created),
+        Some((_, first)) => statements.view_anew(stored, first),
     }
 }
 

@@ -212,3 +212,36 @@ pub(crate) fn a_claim_that_its_own_worker_forbids_claims_nothing(shelf: &Shelf) 
     let stored = ledger.entity(again).unwrap().unwrap();
     assert_eq!(task::state(&stored.entity), Some(TaskState::Open));
 }
+
+/// The store keeps the numbers while tasks end, and finds the tasks by the state they ended in.
+pub(crate) fn tasks_that_ended_are_counted_and_listed_also_after_a_rebuild(shelf: &Shelf) {
+    let ledger = shelf.open("board");
+    assert_eq!(ledger.ended_counts().unwrap(), []);
+    let all: Vec<EntityId> = (0..7).map(|number| add(&ledger, number, Facts::none())).collect();
+    let call_off =
+        |task| by(ActorClass::Operator, "ann", task, go(TaskState::Cancelled, "task.cancelled.operator"));
+    for task in [all[5], all[1], all[3], all[0]] {
+        ledger.append(call_off(task)).unwrap();
+    }
+    // Several records of one task in one group: one that ended before, and one that ends in it.
+    let note = |task, text: &str| {
+        let data = Facts::none().and(fact::TITLE, text);
+        by(ActorClass::Operator, "ann", task, Order::Observe(Observe { reasons: vec![], data }))
+    };
+    ledger.append_group(Group::new(note(all[5], "a")).and(note(all[5], "b"))).unwrap();
+    ledger.append_group(Group::new(note(all[6], "a")).and(call_off(all[6]))).unwrap();
+    let counts_and_lists = || {
+        let listed = |beyond, limit| -> Vec<EntityId> {
+            let found = ledger.ended_tasks(TaskState::Cancelled, beyond, limit).unwrap();
+            found.into_iter().map(|stored| stored.entity.state.id).collect()
+        };
+        assert_eq!(ledger.ended_counts().unwrap(), [("cancelled".to_owned(), 5)]);
+        assert_eq!(listed(None, 100), [all[6], all[5], all[3], all[1], all[0]]);
+        assert_eq!(listed(Some(all[5]), 2), [all[3], all[1]]);
+        assert_eq!(ledger.ended_tasks(TaskState::Closed, None, 100).unwrap(), []);
+    };
+    counts_and_lists();
+    ledger.rebuild().unwrap();
+    counts_and_lists();
+    assert!(ledger.verify().unwrap().ok, "{:?}", ledger.verify().unwrap().problems);
+}

@@ -115,7 +115,8 @@ on_every_engine! {
         no_two_tasks_under_way_hold_the_same_file,
         many_who_claim_at_once_get_different_tasks,
         what_is_offered_is_what_the_kernel_says_also_after_a_rebuild,
-        a_claim_that_its_own_worker_forbids_claims_nothing;
+        a_claim_that_its_own_worker_forbids_claims_nothing,
+        tasks_that_ended_are_counted_and_listed_also_after_a_rebuild;
     entries:
         a_conversation_is_recorded_and_is_no_fact_of_its_agent,
         a_conversation_is_copied_and_its_channel_cannot_be_forged;

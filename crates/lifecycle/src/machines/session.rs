@@ -117,8 +117,12 @@ machine! {
         "run.cancelled.operator" was ["run.cancelled.manual_kill", "run.cancelled.force_kill"] by choice: "An operator stopped it.";
         "run.cancelled.agent": "An agent stopped it, from inside of a run.";
         "run.cancelled.parent" was ["run.cancelled.orchestrator"] by choice: "What started it was stopped.";
+        "run.cancelled.sibling": "A run beside it, below the same parent, was aborted or failed.";
+        "run.cancelled.child": "A run that it started failed, and its abort policy ends the whole tree.";
         "run.cancelled.system" was ["run.cancelled.stale_auto"]: "The system called it off.";
         "run.cancelled.budget": "A budget was used up.";
+        "run.tool.aborted": "The processes of its tool call were ended, and the run goes on.";
+        "run.tool.absent": "A tool call was to be aborted, and none was open.";
         "run.health.process_dead": "The recorded process is gone.";
         "run.health.orphaned": "No process, no artifacts and no messages: nobody holds it.";
         "run.health.stalled": "Silent for longer than the threshold of its kind.";

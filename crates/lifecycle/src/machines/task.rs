@@ -194,6 +194,8 @@ machine! {
         "task.pending_approval.policy": "A rule asks for a person's judgement.";
         "task.cancelled.operator" by choice: "An operator called it off.";
         "task.cancelled.plan_rejected" by choice: "A person rejected the plan.";
+        "task.cancelled.sibling": "A task beside it, below the same parent, was aborted or failed.";
+        "task.cancelled.child": "A part of it failed, and its abort policy ends the whole of it.";
         "task.cancelled.parent" by choice: "What it belonged to was called off.";
     }
     vocabularies { "transition_reasons": TransitionReason, "abort_reasons": AbortReason }

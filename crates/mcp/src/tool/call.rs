@@ -1,18 +1,16 @@
 //! One call of a tool: its arguments are read strictly, and it is done as the caller.
 
-use callboard_engine::tasks::{Acting, Caller, CardFilter, Performed, board, story};
+use callboard_engine::tasks::{Acting, Caller, CardFilter, Performed, TaskFilter, board, story};
 use callboard_engine::{Observed, Viewpoint};
 use callboard_kernel::EntityId;
 use callboard_lifecycle::Words;
 use callboard_lifecycle::task::TaskState;
-use callboard_wire::{
-    AttentionRequest, BlockRequest, ClaimOneRequest, ClaimRequest, HoldShape, QuestionRequest, TaskListing,
-    TaskOnly,
-};
+use callboard_wire::{AttentionRequest, ClaimOneRequest, ClaimRequest, HoldShape, TaskListing, TaskOnly};
 use rmcp::model::JsonObject;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::asking;
 use crate::answer::ToolError;
 use crate::surroundings::{Surroundings, attention};
 
@@ -20,12 +18,13 @@ use crate::surroundings::{Surroundings, attention};
 const SHOWN: u32 = 50;
 const SHOWN_MAX: u32 = 500;
 
-/// Does what a tool does.
+/// Does what a tool does. A tool that waits for a person stops waiting when the caller is gone.
 pub(crate) fn call(
     place: &dyn Surroundings,
     caller: &Caller,
     name: &str,
     arguments: JsonObject,
+    goes_on: &dyn Fn() -> bool,
 ) -> Result<Value, ToolError> {
     let acting = Acting::new(place.ledger(), caller.clone(), place.clock().now());
     let at = Call { place, acting, caller };
@@ -52,10 +51,8 @@ pub(crate) fn call(
         "block_task" => at.act(arguments, |acting, id, request| acting.block(id, &request)),
         "split_task" => at.act(arguments, |acting, id, request| acting.split(id, &request)),
         "release_task" => at.act(arguments, |acting, id, request| acting.release(id, &request)),
-        "ask" => at.act(arguments, |acting, id, QuestionRequest { question, epoch }| {
-            let by = vec![format!("person:{question}")];
-            acting.block(id, &BlockRequest { by, because: question, epoch })
-        }),
+        "ask" => asking::ask(&at, arguments, goes_on),
+        "permission" => asking::permission(&at, &read(arguments)?, goes_on),
         _ => Err(ToolError::new(
             "unknown_tool",
             format!("there is no tool {name:?}"),
@@ -64,15 +61,18 @@ pub(crate) fn call(
     }
 }
 
-struct Call<'a> {
-    place: &'a dyn Surroundings,
-    acting: Acting<'a>,
+pub(super) struct Call<'a> {
+    pub(super) place: &'a dyn Surroundings,
+    pub(super) acting: Acting<'a>,
     caller: &'a Caller,
 }
 
 impl Call<'_> {
     /// The task that the arguments name, and the rest of them.
-    fn about<T: DeserializeOwned>(&self, mut arguments: JsonObject) -> Result<(EntityId, T), ToolError> {
+    pub(super) fn about<T: DeserializeOwned>(
+        &self,
+        mut arguments: JsonObject,
+    ) -> Result<(EntityId, T), ToolError> {
         let named = task_in(&mut arguments)?;
         let rest = read(arguments)?;
         Ok((self.acting.meant(named.as_deref())?, rest))
@@ -108,7 +108,7 @@ impl Call<'_> {
     }
 
     /// The view of a task.
-    fn task(&self, id: EntityId) -> Result<Value, ToolError> {
+    pub(super) fn task(&self, id: EntityId) -> Result<Value, ToolError> {
         let stored = self.place.ledger().entity(id)?;
         let stored = stored.ok_or(callboard_engine::tasks::TaskError::NotFound { id })?;
         let sight = Viewpoint::present(self.place.clock().now(), self.place.host());
@@ -130,13 +130,14 @@ impl Call<'_> {
                 ToolError::new("unfit", unknown.to_string(), format!("use {}", states.join(", ")))
             })
         };
-        let filter = CardFilter {
+        let tasks = TaskFilter {
             states: wanted.states.iter().map(unknown).collect::<Result<_, _>>()?,
             role: wanted.role.clone(),
             labels: wanted.labels.clone().into_iter().collect(),
             repo: wanted.repo.clone(),
-            limit: limit(wanted.limit)?,
+            all: true,
         };
+        let filter = CardFilter { tasks, limit: limit(wanted.limit)? };
         let mut shown = board(self.place.ledger(), &filter, self.place.clock().now())?;
         if wanted.states.is_empty() {
             shown.columns.retain(|column| column.count > 0);
@@ -158,7 +159,7 @@ fn held(hold: Option<&HoldShape>) -> Result<Value, ToolError> {
 }
 
 /// Takes the task out of the arguments, which are those of the wire type then.
-fn task_in(arguments: &mut JsonObject) -> Result<Option<String>, ToolError> {
+pub(super) fn task_in(arguments: &mut JsonObject) -> Result<Option<String>, ToolError> {
     match arguments.remove("task") {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
@@ -170,7 +171,7 @@ fn task_in(arguments: &mut JsonObject) -> Result<Option<String>, ToolError> {
     }
 }
 
-fn read<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, ToolError> {
+pub(super) fn read<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, ToolError> {
     serde_json::from_value(Value::Object(arguments)).map_err(|error| {
         ToolError::new(
             "unfit",

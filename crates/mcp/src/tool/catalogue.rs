@@ -6,6 +6,7 @@ use callboard_engine::tasks::Caller;
 use callboard_wire::{
     AttentionRequest, BlockRequest, ClaimRequest, DoneReport, FailReport, LeaseRenewal, ProgressReport,
     QuestionRequest, ReleaseRequest, SplitRequest, StartReport, TaskListing, TaskOnly, TaskRequest,
+    ToolUseRequest,
 };
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 
@@ -130,8 +131,16 @@ const TOOLS: &[Entry] = &[
         name: "ask",
         audience: For::Working,
         schema: || schema::<QuestionRequest>(About::Task),
-        description: "Ask a person a question that the task cannot go on without. Use it instead of guessing. The task waits for \
-                      the answer and your claim ends, so stop working on it.",
+        description: "Ask a person a question that the task cannot go on without. Use it instead of guessing. Give wait_s to wait \
+                      for the answer and go on. Without it the task waits for the answer and your claim ends, so stop \
+                      working on it; the next attempt is told the answer.",
+    },
+    Entry {
+        name: "permission",
+        audience: For::Working,
+        schema: || schema::<ToolUseRequest>(About::Board),
+        description: "Ask a person whether a tool may be used, and wait for the answer. Use it as the permission prompt tool of \
+                      Claude Code: --permission-prompt-tool mcp__callboard__permission.",
     },
     Entry {
         name: "attention",

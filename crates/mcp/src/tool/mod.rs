@@ -2,6 +2,7 @@
 //!
 //! Invariant: the schema of a tool is the one of its wire type, so a tool takes what the HTTP API takes.
 
+mod asking;
 mod call;
 mod catalogue;
 mod schema;

@@ -118,9 +118,13 @@ async fn admit(
             Needs::LookTask | Needs::SpeakTask => {
                 worked_on(app, run, path).await.map_err(|problem| (None, problem))?
             }
-            Needs::Nobody | Needs::Look | Needs::LookOwn | Needs::SpeakOwn | Needs::Tools | Needs::Act => {
-                named_run(path)
-            }
+            Needs::Nobody
+            | Needs::Look
+            | Needs::LookOwn
+            | Needs::SpeakOwn
+            | Needs::Tools
+            | Needs::Ask
+            | Needs::Act => named_run(path),
         };
     }
     permit(&principal, needed, own).map_err(|problem| (Some(Refused::Scope), problem))?;
@@ -176,6 +180,7 @@ fn permit(who: &Principal, needed: Needs, own: Option<EntityId>) -> Result<(), P
     match (who.scope, needed) {
         (Scope::Operator, _)
         | (_, Needs::Tools)
+        | (Scope::Agent(_), Needs::Ask)
         | (Scope::Viewer, Needs::Look | Needs::LookOwn | Needs::LookTask | Needs::Nobody) => Ok(()),
         (Scope::Viewer, _) if mutant::removed("viewers_only_look") => Ok(()),
         (Scope::Agent(run), Needs::LookOwn | Needs::SpeakOwn | Needs::LookTask | Needs::SpeakTask)
@@ -190,7 +195,7 @@ fn permit(who: &Principal, needed: Needs, own: Option<EntityId>) -> Result<(), P
             let help = "work on the task of its own run";
             Err(Problem::forbidden("the run of this token does not work on this task", help))
         }
-        (Scope::Viewer, Needs::SpeakOwn | Needs::SpeakTask | Needs::Act) => {
+        (Scope::Viewer, Needs::SpeakOwn | Needs::SpeakTask | Needs::Ask | Needs::Act) => {
             Err(Problem::forbidden("a viewer's token only looks", "use an operator's token"))
         }
         (Scope::Agent(_), Needs::Nobody | Needs::Look | Needs::Act) => {

@@ -20,8 +20,10 @@ pub(crate) enum Needs {
     LookTask,
     /// A person who may change things, or the agent whose run works on the task that the path names.
     SpeakTask,
-    /// Anybody with a token; each tool says for whom it is.
+    /// Anybody with a token; what is asked for says for whom it is.
     Tools,
+    /// A person who may change things, or any agent; what is asked for says what the agent may.
+    Ask,
     /// A person who may change things.
     Act,
 }
@@ -36,13 +38,14 @@ impl Needs {
             Self::SpeakOwn => "operator, or the agent of this run",
             Self::LookTask => "viewer, or the agent of this task",
             Self::SpeakTask => "operator, or the agent of this task",
-            Self::Tools => "viewer or agent, as each tool says",
+            Self::Tools => "viewer or agent, as what is asked for says",
+            Self::Ask => "operator or agent",
             Self::Act => "operator",
         }
     }
 }
 
-use Needs::{Act, Look, LookOwn, LookTask, Nobody, SpeakOwn, SpeakTask, Tools};
+use Needs::{Act, Ask, Look, LookOwn, LookTask, Nobody, SpeakOwn, SpeakTask, Tools};
 
 const GET: &str = "GET";
 const POST: &str = "POST";
@@ -68,6 +71,7 @@ const TABLE: &[(&str, &str, Needs)] = &[
     (GET, "/api/v1/entities/{id}/events", LookOwn),
     (POST, "/api/v1/entities/{id}/transition", Act),
     (POST, "/api/v1/entities/{id}/stop", Act),
+    (POST, "/api/v1/entities/{id}/abort", Act),
     (POST, "/api/v1/entities/{id}/retry", Act),
     (POST, "/api/v1/entities/{id}/snooze", Act),
     (POST, "/api/v1/entities/{id}/dismiss", Act),
@@ -79,6 +83,7 @@ const TABLE: &[(&str, &str, Needs)] = &[
     (POST, "/api/v1/tasks/claim", Act),
     (PATCH, "/api/v1/tasks/{id}", Act),
     (GET, "/api/v1/tasks/{id}/story", LookTask),
+    (GET, "/api/v1/tasks/{id}/diff", LookTask),
     (POST, "/api/v1/tasks/{id}/claim", Act),
     (POST, "/api/v1/tasks/{id}/start", SpeakTask),
     (POST, "/api/v1/tasks/{id}/heartbeat", SpeakTask),
@@ -93,7 +98,15 @@ const TABLE: &[(&str, &str, Needs)] = &[
     (POST, "/api/v1/tasks/{id}/retry", Act),
     (POST, "/api/v1/tasks/{id}/approve", Act),
     (POST, "/api/v1/tasks/{id}/reject", Act),
+    (GET, "/api/v1/questions", Look),
+    (POST, "/api/v1/questions", Ask),
+    (GET, "/api/v1/questions/{id}", Tools),
+    (POST, "/api/v1/questions/{id}/answer", Act),
+    (POST, "/api/v1/questions/{id}/withdraw", Ask),
+    (GET, "/api/v1/rules", Look),
+    (POST, "/api/v1/rules/{id}/revoke", Act),
     (GET, "/api/v1/board", Look),
+    (GET, "/api/v1/workers", Look),
     (GET, "/api/v1/attention", Look),
     (GET, "/api/v1/machines", Look),
     (GET, "/api/v1/reasons", Look),

@@ -2,24 +2,24 @@
 
 use axum::http::StatusCode;
 use callboard_kernel::EntityId;
-use callboard_wire::{BoardShape, HoldShape, ProblemShape, TaskStoryShape, ViewShape};
+use callboard_wire::{BoardShape, HoldShape, ProblemShape, TaskStoryShape, ViewShape, WorkersShape};
 use serde_json::{Value, json};
 
 use super::{Place, exact};
 use crate::access::Scope;
 
 impl Place {
-    fn say(&self, method: &str, path: &str, token: &str, body: &Value) -> (u16, Value) {
+    pub(super) fn say(&self, method: &str, path: &str, token: &str, body: &Value) -> (u16, Value) {
         let (status, text) = self.ask(method, &format!("/api/v1{path}"), Some(token), &body.to_string());
         (status.as_u16(), serde_json::from_str(&text).unwrap_or(Value::Null))
     }
 
-    fn post(&self, path: &str, body: &Value) -> (u16, Value) {
+    pub(super) fn post(&self, path: &str, body: &Value) -> (u16, Value) {
         self.say("POST", path, &self.operator, body)
     }
 
     /// Asks for something that must be done.
-    fn must(&self, path: &str, body: &Value) -> Value {
+    pub(super) fn must(&self, path: &str, body: &Value) -> Value {
         let (status, answer) = self.post(path, body);
         assert!((200..300).contains(&status), "{path}: {status} {answer}");
         answer
@@ -233,4 +233,60 @@ fn a_problem_of_a_task_says_what_to_do() {
         assert_eq!(status, expected, "{path}: {problem}");
         assert!(!exact::<ProblemShape>(&problem).help.is_empty(), "{path}");
     }
+}
+
+#[test]
+fn workers_are_shown_by_what_they_do_and_those_that_ended_on_demand() {
+    let place = Place::new();
+    let shown = |path: &str| exact::<WorkersShape>(&place.get(&format!("/api/v1/workers{path}"))).items;
+    let visual = |title: &str| {
+        let all = shown("");
+        let one = all.iter().find(|worker| worker.title.as_deref() == Some(title));
+        one.map(|worker| (worker.visual.clone(), worker.task_title.clone().unwrap_or_default()))
+    };
+    assert_eq!(visual("crew"), Some(("running".to_owned(), "mend the roof".to_owned())));
+    let id = place.added(&json!({"title": "paint"}));
+    place.must(&format!("/tasks/{id}/claim"), &json!({"worker": "ada"}));
+    assert_eq!(visual("ada"), Some(("spawning".to_owned(), "paint".to_owned())));
+    place.must(&format!("/tasks/{id}/start"), &json!({}));
+    assert_eq!(visual("ada"), Some(("running".to_owned(), "paint".to_owned())));
+    place.must(&format!("/tasks/{id}/done"), &json!({"summary": "painted"}));
+    assert_eq!(visual("ada"), Some(("merging".to_owned(), "paint".to_owned())));
+    assert_eq!(shown("?all=true").len(), shown("").len(), "nobody has ended");
+    let (status, _) = place.ask("GET", "/api/v1/workers?all=perhaps", Some(&place.operator), "");
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+    let (status, problem) = place.ask("GET", &format!("/api/v1/tasks/{id}/diff"), Some(&place.operator), "");
+    assert_eq!(status, StatusCode::NOT_FOUND);
+    assert!(problem.contains("the task has no repository"), "{problem}");
+}
+
+#[test]
+fn an_abort_lists_what_it_stops_and_only_an_operator_may() {
+    let place = Place::new();
+    let whole = place.added(&json!({"title": "whole"}));
+    place.must(&format!("/tasks/{whole}/claim"), &json!({"worker": "ada"}));
+    place.must(&format!("/tasks/{whole}/split"), &json!({"parts": [{"title": "left"}, {"title": "right"}]}));
+    let story = exact::<TaskStoryShape>(&place.get(&format!("/api/v1/tasks/{whole}/story")));
+    let [left, right] = [0, 1].map(|part| story.subtasks[part].clone());
+    let path = format!("/entities/{left}/abort");
+    let body = |dry_run: bool| json!({"scope": "sibling", "because": "another way", "dry_run": dry_run});
+    for scope in [Scope::Viewer, Scope::Agent(place.own)] {
+        assert_eq!(place.say("POST", &path, &place.token(scope), &body(false)).0, 403);
+    }
+    assert_eq!(place.post(&path, &json!({"scope": "all", "because": "x"})).0, 400);
+    assert_eq!(
+        place.post(&path, &json!({"scope": "tool", "because": "x"})).0,
+        409,
+        "a task has no tool call"
+    );
+    let planned = place.must(&path, &body(true));
+    assert_eq!(
+        (&planned["targets"][0]["id"], &planned["targets"][0]["why"]),
+        (&json!(right), &json!("sibling"))
+    );
+    assert_eq!(place.state(&right), "open", "nobody was asked");
+    place.must(&path, &body(false));
+    assert_eq!((place.state(&left), place.state(&right)), ("open".into(), "cancelled".into()));
+    // The task itself goes on: it waits for the other part, or a person is asked what becomes of it.
+    assert!(["waiting_for_subtasks", "blocked"].contains(&place.state(&whole).as_str()));
 }

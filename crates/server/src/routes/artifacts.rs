@@ -16,8 +16,8 @@ use callboard_engine::delivery::{Opened, Root};
 use callboard_engine::{Artifacts, Viewpoint, evaluate};
 use callboard_kernel::Value;
 
+use super::asked::range::{Source, give_out};
 use super::entities::id_of;
-use super::range::{Source, give_out};
 use crate::app::{Answer, Shared, ask};
 use crate::problem::Problem;
 use crate::query::Query;

@@ -3,6 +3,8 @@
 //! Invariant: the kernel decides, with who asks as the actor. The same key with the same body is the same command: it is
 //! recorded once, and every repetition gets the record that was made. Deliberately absent: starting runs (`runs`).
 
+pub(super) mod abort;
+
 use std::time::Instant;
 
 use axum::Extension;

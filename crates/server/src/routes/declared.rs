@@ -7,7 +7,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::{
-    admin, artifacts, commands, entities, events, health, output, overview, reference, runs, services, tasks,
+    admin, artifacts, commands, entities, events, health, output, overview, questions, reference, runs,
+    services, tasks,
 };
 use crate::app::Shared;
 
@@ -26,6 +27,7 @@ pub(crate) fn api() -> OpenApiRouter<Shared> {
         .routes(routes!(events::all))
         .routes(routes!(commands::transition))
         .routes(routes!(commands::stop))
+        .routes(routes!(commands::abort::abort))
         .routes(routes!(commands::snooze))
         .routes(routes!(commands::dismiss))
         .routes(routes!(commands::undo))
@@ -51,7 +53,16 @@ pub(crate) fn api() -> OpenApiRouter<Shared> {
         .routes(routes!(tasks::approve))
         .routes(routes!(tasks::reject))
         .routes(routes!(tasks::story))
+        .routes(routes!(tasks::diff))
         .routes(routes!(tasks::board))
+        .routes(routes!(tasks::workers))
+        .routes(routes!(questions::list))
+        .routes(routes!(questions::ask))
+        .routes(routes!(questions::one))
+        .routes(routes!(questions::answer))
+        .routes(routes!(questions::withdraw))
+        .routes(routes!(questions::list_rules))
+        .routes(routes!(questions::revoke))
         .routes(routes!(overview::attention))
         .routes(routes!(overview::counts))
         .routes(routes!(overview::trends))

@@ -15,7 +15,7 @@ mod mcp;
 mod output;
 mod overview;
 mod page;
-mod range;
+mod questions;
 mod reference;
 mod runs;
 mod services;

@@ -15,8 +15,8 @@ use callboard_kernel::{EntityId, Moment, Value, fact};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::asked::range::{Source, give_out};
 use super::entities::id_of;
-use super::range::{Source, give_out};
 use crate::app::{Answer, App, Shared, ask};
 use crate::problem::Problem;
 use crate::query::Query;

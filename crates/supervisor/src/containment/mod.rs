@@ -26,4 +26,4 @@ pub(crate) use cgroup::{Group, find, group_members};
 pub(crate) use hierarchy::groups_of;
 pub use leftover::{count_empty, group_markers, remove_empty};
 pub(crate) use memory::Verdict as MemoryVerdict;
-pub(crate) use tree::{Roots, Tree, carries, is_our_program, markers};
+pub(crate) use tree::{Roots, Tree, carries, is_our_program, markers, outermost_first};

@@ -52,7 +52,14 @@ impl Watch<'_> {
             return self.after_main(how, &received);
         }
         for received in received {
-            let Answer::Stop(cause) = self.observer.signal(received) else { continue };
+            let cause = match self.observer.signal(received) {
+                Answer::Stop(cause) => cause,
+                Answer::EndTool => {
+                    self.end_tool();
+                    continue;
+                }
+                Answer::Ignore => continue,
+            };
             match self.stage {
                 Stage::Lingering { .. } if self.doubt_until.is_some() && self.is_explained_by(cause) => {
                     self.explain(cause);

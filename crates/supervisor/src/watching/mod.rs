@@ -11,4 +11,5 @@ pub(crate) mod sender;
 pub(crate) mod signals;
 pub(crate) mod stages;
 pub(crate) mod timers;
+pub(crate) mod tool_call;
 pub(crate) mod waker;

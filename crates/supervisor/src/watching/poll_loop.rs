@@ -17,6 +17,7 @@ use crate::watching::keys::Typed;
 use crate::watching::notify_socket::Notices;
 use crate::watching::stages::Stage;
 use crate::watching::timers::{Clocks, Held};
+use crate::watching::tool_call::{self, ToolCall};
 use crate::{Cause, End, How, Observer, Running, Survivor, Usage};
 
 pub(crate) struct Watch<'a> {
@@ -47,6 +48,7 @@ pub(crate) struct Watch<'a> {
     pub(crate) tick_at: Option<Duration>,
     /// The next look at the tree, where nobody tells us.
     look_every: Duration,
+    pub(crate) tool: ToolCall,
 }
 
 /// What `poll` can find.
@@ -92,6 +94,7 @@ impl<'a> Watch<'a> {
             starved_at: None,
             tick_at: None,
             look_every: LOOK_FIRST,
+            tool: ToolCall::default(),
         }
     }
 
@@ -132,9 +135,10 @@ impl<'a> Watch<'a> {
                 }
             }
             Event::Output(index) => {
-                let now = self.clocks.elapsed();
+                let (now, tick) = (self.clocks.elapsed(), tool_call::tick());
                 if self.run.outlets.take(index, now, self.observer) {
                     self.clocks.alive(now);
+                    self.tool.heard(tick, self.observer.waits());
                 }
             }
             Event::Reader(index) => self.run.outlets.resume(index),
@@ -244,7 +248,7 @@ impl<'a> Watch<'a> {
             self.look_every
         });
         let doubt = self.doubt_until.map(|until| until.saturating_sub(now));
-        let limits = [clock, stage, due, look, doubt].into_iter().flatten();
+        let limits = [clock, stage, due, look, doubt, self.tool.look()].into_iter().flatten();
         limits.min().unwrap_or(Duration::MAX).min(self.clocks.pulse())
     }
 

@@ -173,7 +173,13 @@ impl Watch<'_> {
         let now = self.clocks.elapsed();
         if self.tick_at.is_some_and(|at| at <= now) {
             self.observer.tick();
+            match self.observer.asks() {
+                Answer::Stop(cause) => self.stop(Cause::Stopped(cause)),
+                Answer::EndTool => self.end_tool(),
+                Answer::Ignore => {}
+            }
         }
+        self.tool_due();
         let is_late = self.stage.deadline().is_some_and(|at| at <= now);
         if is_late || (self.stage == Stage::Free && self.clocks.run_out(now).is_some()) {
             self.settle();
@@ -259,6 +265,11 @@ impl Watch<'_> {
             Some(group) => group.is_populated() || self.has_strays(),
             None => children::has_children() && !self.tree.members().is_empty(),
         }
+    }
+
+    /// Everybody who has not ended.
+    pub(crate) fn members(&mut self) -> Vec<Mark> {
+        self.who_is_left()
     }
 
     fn who_is_left(&mut self) -> Vec<Mark> {

@@ -5,6 +5,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::view::ViewShape;
+use crate::QuestionShape;
 
 /// A task as it stands, and what it has been through.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize, ToSchema)]
@@ -22,6 +23,8 @@ pub struct TaskStoryShape {
     pub turns: Vec<TaskTurnShape>,
     /// Every run of an agent or of a check, the oldest first.
     pub runs: Vec<TaskRunShape>,
+    /// Every question about it or about one of its runs, the oldest first.
+    pub questions: Vec<QuestionShape>,
     /// What the newest verification found, one object for each check.
     #[schema(value_type = Vec<Object>)]
     pub verdicts: Vec<Value>,
@@ -55,6 +58,12 @@ pub struct TaskTurnShape {
     pub worker: Option<String>,
     /// The run of its agent.
     pub run: Option<String>,
+    /// How long its attempt may take: `timeout_s`, `rule` (explicit, adaptive or default), `p95_s` and `sample_count`.
+    #[schema(value_type = Option<Object>)]
+    pub bound: Option<serde_json::Value>,
+    /// The turns of earlier attempts that the bound follows from, the newest first.
+    #[schema(value_type = Vec<String>)]
+    pub samples: Vec<serde_json::Value>,
     /// The files as they were when it began.
     pub start_ref: Option<String>,
     /// The files as they were when it ended.

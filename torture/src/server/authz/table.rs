@@ -18,11 +18,15 @@ pub(super) enum Needs {
     LookTask,
     /// Operators, and the agent that works on the task.
     SpeakTask,
+    /// Operators and viewers, and every agent for what it asked itself.
+    LookAsked,
+    /// Operators, and every agent for itself.
+    Ask,
     /// Operators.
     Act,
 }
 
-use Needs::{Act, Look, LookOwn, LookTask, Nobody, SpeakOwn, SpeakTask};
+use Needs::{Act, Ask, Look, LookAsked, LookOwn, LookTask, Nobody, SpeakOwn, SpeakTask};
 
 /// One method of one path.
 pub(super) struct Row {
@@ -44,6 +48,7 @@ const DESCRIBED: &[(&str, &str, Needs)] = &[
     ("GET", "/entities/{id}/events", LookOwn),
     ("POST", "/entities/{id}/transition", Act),
     ("POST", "/entities/{id}/stop", Act),
+    ("POST", "/entities/{id}/abort", Act),
     ("POST", "/entities/{id}/retry", Act),
     ("POST", "/entities/{id}/snooze", Act),
     ("POST", "/entities/{id}/dismiss", Act),
@@ -52,10 +57,12 @@ const DESCRIBED: &[(&str, &str, Needs)] = &[
     ("POST", "/entities/{id}/heartbeat", SpeakOwn),
     ("POST", "/runs", Act),
     ("GET", "/board", Look),
+    ("GET", "/workers", Look),
     ("POST", "/tasks", Act),
     ("POST", "/tasks/claim", Act),
     ("PATCH", "/tasks/{id}", Act),
     ("GET", "/tasks/{id}/story", LookTask),
+    ("GET", "/tasks/{id}/diff", LookTask),
     ("POST", "/tasks/{id}/claim", Act),
     ("POST", "/tasks/{id}/start", SpeakTask),
     ("POST", "/tasks/{id}/heartbeat", SpeakTask),
@@ -70,6 +77,13 @@ const DESCRIBED: &[(&str, &str, Needs)] = &[
     ("POST", "/tasks/{id}/retry", Act),
     ("POST", "/tasks/{id}/approve", Act),
     ("POST", "/tasks/{id}/reject", Act),
+    ("GET", "/questions", Look),
+    ("POST", "/questions", Ask),
+    ("GET", "/questions/{id}", LookAsked),
+    ("POST", "/questions/{id}/answer", Act),
+    ("POST", "/questions/{id}/withdraw", Ask),
+    ("GET", "/rules", Look),
+    ("POST", "/rules/{id}/revoke", Act),
     ("GET", "/attention", Look),
     ("GET", "/machines", Look),
     ("GET", "/reasons", Look),
@@ -130,6 +144,7 @@ impl Row {
                 json!({"to": "cancelled", "reason": "run.cancelled.operator", "message": "by nobody"})
                     .to_string()
             }
+            ("POST", "abort") => json!({"scope": "session", "because": "by nobody"}).to_string(),
             ("POST", "stop") => json!({"reason": "by nobody", "now": true}).to_string(),
             ("POST", "snooze") => json!({"for_s": 60}).to_string(),
             ("POST", "notes") => json!({"text": "by nobody"}).to_string(),

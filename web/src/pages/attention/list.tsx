@@ -178,6 +178,11 @@ function Actions({ row, triage }: { row: Row; triage: Triage }) {
   }
   return (
     <span className="row-actions">
+      {can.has("answer") && (
+        <button type="button" onClick={() => triage.answer(row)} title="a" aria-label={`Answer ${name}`}>
+          Answer
+        </button>
+      )}
       {can.has("retry") && (
         <button type="button" onClick={() => triage.retry(row)} title="r" aria-label={`Retry${all} ${name}`}>
           Retry{all}

@@ -5,6 +5,7 @@ import type { Problem } from "../../api/client";
 import type { AttentionItem } from "../../api/types";
 import { type Key, useKeys } from "../../keys/keys";
 import { go, withParams } from "../../route/route";
+import { inboxPath } from "../../state/inbox";
 import { acts, type Row } from "./clusters";
 
 const HOUR_S = 3600;
@@ -28,6 +29,7 @@ export interface Triage {
   setAside: (row: Row, how: "snooze" | "dismiss", forS?: number) => void;
   undo: (row: Row) => void;
   retry: (row: Row) => void;
+  answer: (row: Row) => void;
   stop: (row: Row) => void;
 }
 
@@ -108,6 +110,7 @@ export function useTriage(
       },
       retry: (row) => (row.type === "cluster" ? panel("retry", row) : void order(row, { act: "retry" }).then(reload)),
       stop: (row) => panel("stop", row),
+      answer: (row) => go(row.type === "cluster" ? "/inbox" : inboxPath(row.item.entity.id)),
     }),
     [cursor, trouble, setCursor, opened, rows, order, reload, setDone],
   );
@@ -148,6 +151,7 @@ function useTriageKeys(rows: Row[], triage: Triage): void {
     { keys: "S", does: "snooze for a day", run: when("snooze", (one) => triage.setAside(one, "snooze", 24 * HOUR_S)) },
     { keys: "d", does: "dismiss until it changes", run: when("dismiss", (one) => triage.setAside(one, "dismiss")) },
     { keys: "u", does: "take back snooze or dismiss", run: () => row && triage.undo(row) },
+    { keys: "a", does: "answer the question", run: when("answer", triage.answer) },
     { keys: "r", does: "retry", run: when("retry", triage.retry) },
     { keys: "x", does: "stop, after you said why", run: when("stop", triage.stop) },
     { keys: "Escape", does: "close the panel", run: () => go(withParams({ sel: null, act: null, cluster: null })) },

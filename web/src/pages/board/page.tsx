@@ -1,7 +1,7 @@
 // Board: every task that is not over, in columns by state, and the workers that are there for them.
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { get } from "../../api/client";
-import type { EntityPage, TaskBoard, View } from "../../api/types";
+import type { EntityPage, TaskBoard, Worker } from "../../api/types";
 import { type Key, useKeys } from "../../keys/keys";
 import { CopyLine } from "../../parts/copy";
 import { Empty, Trouble } from "../../parts/states";
@@ -13,11 +13,10 @@ import { EntityPane } from "../entity/pane";
 import { CardLine, cardId } from "./card";
 import { type Column, type Cursor, columns, countOf, ENDS, placed, type Step, stepped } from "./columns";
 import { BoardFilters, SERVER_PARAMS } from "./filters";
-import { Workers } from "./workers";
+import { useWorkers, Workers } from "./workers";
 
 /** So many cards of a state are enough to look at; the fleet lists them all. */
 const CARDS = 100;
-const WORKERS = 200;
 /** So many views are read at once before the cards are drawn; the others are asked for one by one. */
 const VIEWS = 500;
 
@@ -46,25 +45,11 @@ function useTaskBoard(asked: string): Read<TaskBoard> {
   );
 }
 
-function useWorkers(): View[] | null {
-  const { entities } = useBoard();
-  const read = useDocument(
-    async (signal) => {
-      const page = await get<EntityPage>(`/entities?kind=worker&sort=oldest&limit=${WORKERS}`, signal);
-      for (const view of page.items) entities.put(view);
-      return page.items;
-    },
-    "workers",
-    { on: (record) => record.entity.kind === "worker", atMostEveryMs: 300, alsoEveryMs: 15_000 },
-  );
-  return read.data;
-}
-
 export function BoardPage() {
   const { params } = usePlace();
   const asked = serverParams(params);
   const read = useTaskBoard(asked);
-  const workers = useWorkers();
+  const workers = useWorkers(false);
   const text = params.get("q") ?? "";
   const selected = params.get("sel");
   const all = useMemo(() => (read.data ? columns(read.data, text) : null), [read.data, text]);
@@ -79,8 +64,8 @@ export function BoardPage() {
         <BoardFilters params={params} board={read.data} />
         {read.data && all ? (
           <>
-            {workers && <Workers workers={workers} />}
-            <Shown board={read.data} all={all} workers={workers ?? []} isFiltered={isFiltered(params)} />
+            <Workers live={workers} />
+            <Shown board={read.data} all={all} workers={workers.data?.items ?? []} isFiltered={isFiltered(params)} />
           </>
         ) : read.problem ? (
           <Trouble problem={read.problem} onRetry={read.reload} />
@@ -117,7 +102,7 @@ function Ends({ board }: { board: TaskBoard }) {
 interface ShownProps {
   board: TaskBoard;
   all: Column[];
-  workers: View[];
+  workers: Worker[];
   isFiltered: boolean;
 }
 
@@ -146,7 +131,7 @@ function Shown({ board, all, workers, isFiltered }: ShownProps) {
   return <Columns all={all} workers={workers} />;
 }
 
-function Columns({ all, workers }: { all: Column[]; workers: View[] }) {
+function Columns({ all, workers }: { all: Column[]; workers: Worker[] }) {
   const { params } = usePlace();
   const selected = params.get("sel");
   const [kept, setCursor] = useState<Cursor>({ id: selected, column: 0, row: 0 });

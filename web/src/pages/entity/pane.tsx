@@ -15,8 +15,10 @@ import { type Read, useBoard, useDocument, useView, useWords } from "../../state
 import { absolute } from "../../time/format";
 import { Ago, Lasting } from "../../time/ticking";
 import { Asked } from "../task/asked";
+import { Changed } from "../task/changed";
 import { Next, useStory, WhatHappened } from "../task/story";
 import { Artifacts } from "./artifacts";
+import { Asks } from "./asks";
 import { Children, useChildren } from "./children";
 import { FactsOf } from "./facts";
 import { OutputTail } from "./output";
@@ -69,12 +71,14 @@ export function EntityPane({ id, isPage = false, onClose }: PaneProps) {
       {onClose && <CloseBar onClose={onClose} full={view.id} />}
       <Head view={view} isPage={isPage} at={at} />
       {at && <Past at={at} />}
+      {at === null && <Asks view={view} runs={story.data?.runs ?? []} />}
       <ActPanel view={view} act={params.get("act")} next={story.data?.next_move ?? null} />
       <div className={isPage ? "pane-columns" : ""}>
         <div>
           {isTask && at === null && <Next view={view} story={story} />}
           <Why view={view} records={records.items} />
           {story.data && <WhatHappened story={story.data} />}
+          {story.data && <Changed id={view.id} merge={story.data.merge} />}
           <Timeline view={view} records={records.items} parts={parts} at={at} />
           {isTask ? (
             <Children title="Subtasks" children_={parts.filter((part) => part.kind === "task")} />

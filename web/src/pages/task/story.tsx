@@ -5,12 +5,15 @@ import { CopyText } from "../../parts/copy";
 import { Section } from "../../parts/section";
 import { Refused } from "../../parts/states";
 import { Named, Told } from "../../parts/told";
+import { visible } from "../../parts/visible";
 import { StatusPill, TonePill } from "../../pill/pill";
 import { Link } from "../../route/link";
 import { entityPath } from "../../route/route";
 import { type Read, useDocument } from "../../state/board";
+import { inboxPath } from "../../state/inbox";
 import { clock, shortId, UNKNOWN } from "../../time/format";
 import { Lasting } from "../../time/ticking";
+import { outcome, Who } from "../inbox/words";
 import { Row } from "./asked";
 import { type Happened, happened } from "./happened";
 
@@ -20,7 +23,8 @@ export function useStory(id: string | null): Read<TaskStory> {
     (signal) => get<TaskStory>(`/tasks/${encodeURIComponent(id ?? "")}/story`, signal),
     id && `story ${id}`,
     {
-      on: ({ entity, type }) => entity.id === id || (type !== "observed" && /^(task_turn|session)$/.test(entity.kind)),
+      on: ({ entity, type }) =>
+        entity.id === id || (type !== "observed" && /^(task_turn|session|question)$/.test(entity.kind)),
       atMostEveryMs: 500,
       alsoEveryMs: 30_000,
     },
@@ -119,6 +123,21 @@ function One({ one }: { one: Happened }) {
           run <Link to={entityPath(one.run.id)}>{one.run.title ?? shortId(one.run.id)}</Link>{" "}
           <StatusPill taxonomy="session" value={one.run.state} dense />
           <Because text={one.run.reason} />
+        </>
+      );
+    case "asked":
+      return (
+        <>
+          <Who name={one.question.asked_by} /> asked:{" "}
+          <Link to={inboxPath(one.question.id)}>{visible(one.question.text)}</Link>
+          {one.question.ended_at === null && <span className="faint"> and waits for an answer</span>}
+        </>
+      );
+    case "answered":
+      return (
+        <>
+          {outcome(one.question)}
+          {one.question.because && <p className="story-because">because {visible(one.question.because)}</p>}
         </>
       );
   }

@@ -1,5 +1,6 @@
 //! Verbs about one run: start it, stop it, wait for it, read its output, report from inside it.
 
+pub(crate) mod abort;
 pub(crate) mod heartbeat;
 pub(crate) mod logs;
 pub(crate) mod note;

@@ -8,13 +8,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use callboard_agents::Program;
+use callboard_kernel::abort::OnChildFailure;
+use callboard_lifecycle::Words;
 use callboard_supervisor::sandbox::Network;
 use callboard_wire::{ContractSource, RunRequest, SandboxRequest, Word};
 use clap::Args;
 
 use crate::error::{Error, Exit};
 use crate::input::moment::span;
-use crate::input::word::{Misread, Reading, pair};
+use crate::input::word::{Misread, Reading, WordParser, pair};
 use crate::launch::performing;
 use crate::launch::recipe::Recipe;
 use crate::launch::sandboxing;
@@ -37,6 +39,10 @@ pub(crate) struct RunArgs {
     /// The run it belongs to; inside a run it is that one, whatever is given.
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
+    /// What is stopped when a run that it started fails: nothing (contain), the runs beside that one (siblings), or this run and
+    /// everything below it (session).
+    #[arg(long, value_name = "POLICY", value_parser = WordParser::<OnChildFailure>::new())]
+    on_child_failure: Option<OnChildFailure>,
     /// End it after this long, such as 15m.
     #[arg(long, value_name = "SPAN", value_parser = Reading(span))]
     timeout: Option<Duration>,
@@ -181,6 +187,7 @@ impl RunArgs {
             title: self.title.clone(),
             labels: self.labels.iter().cloned().collect(),
             parent: self.parent.clone(),
+            on_child_failure: self.on_child_failure.map(|policy| policy.name().to_owned()),
             timeout_s: seconds(self.timeout),
             first_output_timeout_s: seconds(self.first_output_timeout),
             idle_timeout_s: seconds(self.idle_timeout),

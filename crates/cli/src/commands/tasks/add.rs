@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use callboard_engine::tasks::NewTask;
+use callboard_kernel::abort::OnChildFailure;
 use callboard_kernel::task::Scope;
 use callboard_ledger::Ledger;
 use callboard_lifecycle::Words;
@@ -57,6 +58,9 @@ pub(crate) struct AddArgs {
     /// How long one attempt may take, such as 45m; what its scope says unless given.
     #[arg(long, value_name = "SPAN", value_parser = Reading(span))]
     timeout: Option<Duration>,
+    /// What is called off when one of its parts fails: nothing (contain), the other parts (siblings), or all of it (session).
+    #[arg(long, value_name = "POLICY", value_parser = WordParser::<OnChildFailure>::new())]
+    on_child_failure: Option<OnChildFailure>,
     #[command(flatten)]
     waits: WaitArgs,
     #[command(flatten)]
@@ -182,6 +186,7 @@ impl AddArgs {
             expect_diff: checks.expect_diff,
             max_retries: self.max_retries,
             timeout_s: self.timeout.map(|span| span.as_secs_f64()),
+            on_child_failure: self.on_child_failure.map(|policy| policy.name().to_owned()),
             parent: parent.map(|id| id.to_string()),
             approval: place.approval,
             deliver,

@@ -18,7 +18,7 @@ use crate::show::style::{FAINT, of_tone, paint};
 use crate::store::sending::{Refused, actor};
 
 /// Whoever calls, as the board is asked.
-pub(super) fn asking(ledger: &Ledger) -> Result<Asking<'_>, Error> {
+pub(in crate::commands) fn asking(ledger: &Ledger) -> Result<Asking<'_>, Error> {
     Ok(Asking::new(ledger, actor(ledger)?, clock::now()))
 }
 
@@ -28,7 +28,7 @@ pub(super) fn task_id(ledger: &Ledger, typed: &str) -> Result<EntityId, Error> {
 }
 
 /// The entity of a kind that is meant.
-pub(super) fn entity_id(ledger: &Ledger, typed: &str, kind: Kind) -> Result<EntityId, Error> {
+pub(in crate::commands) fn entity_id(ledger: &Ledger, typed: &str, kind: Kind) -> Result<EntityId, Error> {
     let prefix = kind.machine().prefix;
     let is_bare = !typed.contains(['_', '-']);
     let found =
@@ -50,7 +50,7 @@ pub(super) fn dependency(ledger: &Ledger, typed: &str) -> Result<String, Error> 
 }
 
 /// Ends a verb whose wish was not met.
-pub(super) fn not_done(screen: &Screen, json: bool, error: TaskError) -> Result<Exit, Error> {
+pub(in crate::commands) fn not_done(screen: &Screen, json: bool, error: TaskError) -> Result<Exit, Error> {
     if let (TaskError::Refused(refusal), true) = (&error, json) {
         screen.json(&Refused { refused: refusal })?;
         return Ok(Exit::REFUSED);
@@ -59,7 +59,7 @@ pub(super) fn not_done(screen: &Screen, json: bool, error: TaskError) -> Result<
 }
 
 /// Why the board did not do it, for the person at the terminal.
-pub(super) fn in_words(error: TaskError) -> Error {
+pub(crate) fn in_words(error: TaskError) -> Error {
     match error {
         TaskError::Refused(refusal) => Error::Refused(refusal),
         TaskError::Unfit { problem, help } => Error::CommandLine { because: problem, instead: help },

@@ -6,17 +6,17 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use callboard_engine::{Observed, View};
-use callboard_kernel::{Facts, fact, one_line, task};
+use callboard_engine::tasks::{Over, TaskFilter, card_note, worker_names};
+use callboard_engine::{Host, Observed, View, Viewpoint};
+use callboard_kernel::task::BoardColumn;
+use callboard_kernel::{fact, one_line, task};
 use callboard_ledger::Ledger;
-use callboard_lifecycle::Token;
-use callboard_lifecycle::task::TaskState;
+use callboard_lifecycle::Words;
 use clap::Args;
 use serde::Serialize;
 
 use super::add::repo;
-use super::answer::moved_on_by;
-use super::listing::{Wanted, count, worker_names};
+use crate::clock;
 use crate::error::{Error, Exit};
 use crate::input::ids::Short;
 use crate::input::moment::age_of;
@@ -54,38 +54,6 @@ pub(crate) struct BoardArgs {
     json: bool,
 }
 
-/// A column of the board.
-struct Group {
-    name: &'static str,
-    title: &'static str,
-    token: Token,
-    states: &'static [TaskState],
-}
-
-const GROUPS: [Group; 6] = [
-    Group { name: "planned", title: "Planned", token: Token::Review, states: &[TaskState::Planned] },
-    Group { name: "open", title: "Open", token: Token::Neutral, states: &[TaskState::Open] },
-    Group {
-        name: "working",
-        title: "Working",
-        token: Token::Running,
-        states: &[TaskState::Claimed, TaskState::InProgress],
-    },
-    Group {
-        name: "review",
-        title: "Review",
-        token: Token::Review,
-        states: &[TaskState::Done, TaskState::PendingApproval],
-    },
-    Group {
-        name: "blocked",
-        title: "Blocked",
-        token: Token::Warning,
-        states: &[TaskState::Blocked, TaskState::WaitingForSubtasks, TaskState::Orphaned],
-    },
-    Group { name: "failed", title: "Failed", token: Token::Error, states: &[TaskState::Failed] },
-];
-
 #[derive(Serialize)]
 struct Document<'a> {
     columns: Vec<ColumnShown<'a>>,
@@ -104,7 +72,7 @@ impl BoardArgs {
     /// Shows it.
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
         let ledger = store.open_to_look()?;
-        let wanted = Wanted {
+        let wanted = TaskFilter {
             states: Vec::new(),
             role: self.role.clone(),
             labels: self.labels.clone(),
@@ -122,71 +90,57 @@ impl BoardArgs {
         Ok(Exit::DONE)
     }
 
-    fn frame(&self, screen: &Screen, ledger: &Ledger, wanted: &Wanted) -> Result<Frame, Error> {
-        let mut seen = wanted.read(ledger)?;
+    fn frame(&self, screen: &Screen, ledger: &Ledger, wanted: &TaskFilter) -> Result<Frame, Error> {
+        let host = Host::this();
+        let sight = Viewpoint::present(clock::now(), &host);
+        let mut seen = wanted.read(ledger, &sight).map_err(Error::Ask)?;
         seen.sort_by_cached_key(|seen| {
             let priority = seen.stored.entity.facts.read(fact::PRIORITY);
             (priority.unwrap_or(task::PRIORITY), seen.stored.entity.state.id)
         });
-        let [closed, cancelled] = over(ledger, wanted)?;
+        let over = wanted.over(ledger, &sight).map_err(Error::Ask)?;
         let line = |seen: &Observed| {
             format!("{} {}\n", seen.stored.entity.state.id, seen.stored.entity.state.version)
         };
-        let key = seen.iter().map(line).collect::<String>() + &format!("{closed} {cancelled}");
+        let key = seen.iter().map(line).collect::<String>() + &format!("{over:?}");
         let text = match self.json {
-            true => screen.document(&document(&seen, closed, cancelled), self.watch)?,
-            false => text(screen, &seen, &worker_names(ledger)?, [closed, cancelled]),
+            true => screen.document(&document(&seen, over), self.watch)?,
+            false => text(screen, &seen, &worker_names(ledger).map_err(Error::Ask)?, over),
         };
         Ok(Frame { key, text })
     }
 }
 
-/// How many are closed, and how many cancelled. Where something is filtered, they have to be read.
-fn over(ledger: &Ledger, wanted: &Wanted) -> Result<[u64; 2], Error> {
-    let states = [TaskState::Closed, TaskState::Cancelled];
-    let mut counts = [0, 0];
-    for (state, counted) in states.into_iter().zip(&mut counts) {
-        *counted = if wanted.is_plain() {
-            count(ledger, state)?
-        } else {
-            Wanted { states: vec![state], ..wanted.clone() }.read(ledger)?.len() as u64
-        };
-    }
-    Ok(counts)
-}
-
-fn in_group<'a>(seen: &'a [Observed], group: &Group) -> Vec<&'a Observed> {
-    let is_in = |seen: &&Observed| {
-        task::state(&seen.stored.entity).is_some_and(|state| group.states.contains(&state))
-    };
+fn in_column(seen: &[Observed], column: BoardColumn) -> Vec<&Observed> {
+    let is_in = |seen: &&Observed| task::state(&seen.stored.entity).and_then(BoardColumn::of) == Some(column);
     seen.iter().filter(is_in).collect()
 }
 
-fn document(seen: &[Observed], closed: u64, cancelled: u64) -> Document<'_> {
-    let column = |group: &Group| {
-        let items: Vec<View<'_>> = in_group(seen, group).into_iter().map(Observed::view).collect();
-        ColumnShown { name: group.name, count: items.len(), items }
+fn document(seen: &[Observed], Over { closed, cancelled }: Over) -> Document<'_> {
+    let column = |column: &BoardColumn| {
+        let items: Vec<View<'_>> = in_column(seen, *column).into_iter().map(Observed::view).collect();
+        ColumnShown { name: column.name(), count: items.len(), items }
     };
-    Document { columns: GROUPS.iter().map(column).collect(), closed, cancelled }
+    Document { columns: BoardColumn::ALL.iter().map(column).collect(), closed, cancelled }
 }
 
 fn text(
     screen: &Screen,
     seen: &[Observed],
     workers: &HashMap<String, String>,
-    [closed, cancelled]: [u64; 2],
+    Over { closed, cancelled }: Over,
 ) -> String {
     let short = Short::among(seen.iter().map(|seen| seen.stored.entity.state.id));
-    let column = |group: &Group| {
-        let all = in_group(seen, group);
+    let column = |column: &BoardColumn| {
+        let all = in_column(seen, *column);
         Column {
-            title: format!("{} {}", group.title, all.len()),
-            style: of_token(group.token),
+            title: format!("{} {}", column.title(), all.len()),
+            style: of_token(column.token()),
             cards: all.iter().take(CARDS_MAX).map(|seen| card(seen, &short, workers)).collect(),
             left: all.len().saturating_sub(CARDS_MAX),
         }
     };
-    let columns: Vec<Column> = GROUPS.iter().map(column).collect();
+    let columns: Vec<Column> = BoardColumn::ALL.iter().map(column).collect();
     let mut text = render(&columns, screen.width());
     if seen.is_empty() {
         text += &screen.prose("No task is on the board. Add one: callboard task add TITLE");
@@ -196,48 +150,12 @@ fn text(
 
 fn card(seen: &Observed, short: &Short, workers: &HashMap<String, String>) -> Card {
     let view = seen.view();
-    let facts = &seen.stored.entity.facts;
-    let state = task::state(&seen.stored.entity);
-    // Where a column holds several states, the card says in which one the task is.
-    let waits = match state {
-        Some(TaskState::Planned) => "waits for approval".to_owned(),
-        Some(TaskState::Claimed | TaskState::InProgress) => held_by(facts, workers),
-        Some(TaskState::Done) => "to be verified".to_owned(),
-        Some(TaskState::PendingApproval) => "waits for approval".to_owned(),
-        Some(TaskState::Orphaned) => "its worker is gone".to_owned(),
-        Some(TaskState::Failed) => facts.read(fact::LAST_ERROR).map_or_else(|| "failed".to_owned(), one_line),
-        _ => moved_on_by(seen),
-    };
+    // Where a column holds several states, the note says in which one the task is.
+    let note = card_note(&seen.stored.entity, |id| workers.get(id).cloned().unwrap_or_else(|| id.to_owned()));
     Card {
         title: view.title.map_or_else(|| "—".to_owned(), one_line),
         id: short.of(view.id).split_off(PREFIX),
         age: age_of(view.entered_at, view.state.evaluated_at),
-        note: one_line(&waits),
-    }
-}
-
-/// Who has it, and how far the work is.
-fn held_by(facts: &Facts, workers: &HashMap<String, String>) -> String {
-    let holder = facts.read(fact::LEASE_HOLDER).unwrap_or("—");
-    let name = workers.get(holder).map_or_else(|| one_line(holder), Clone::clone);
-    match facts.read(fact::PROGRESS) {
-        Some(said) => format!("{name}: {}", one_line(said)),
-        None => name,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use callboard_lifecycle::Words;
-
-    use super::*;
-    use crate::commands::tasks::listing::is_over;
-
-    #[test]
-    fn every_state_that_is_not_over_has_one_column() {
-        for state in TaskState::ALL {
-            let groups = GROUPS.iter().filter(|group| group.states.contains(state)).count();
-            assert_eq!(groups, usize::from(!is_over(*state)), "{state}");
-        }
+        note: one_line(&note),
     }
 }

@@ -4,8 +4,10 @@
 //! escaped there. A pipe gets the patch as it is. Deliberately absent: what is not committed while a turn goes on.
 
 use callboard_crew::git::{CommitId, Diff, GitError, GitRepository};
+use callboard_crew::{NoDiff, TaskComparison};
+use callboard_engine::Host;
 use callboard_engine::tasks::{TurnShown, story};
-use callboard_kernel::{EntityId, fact, is_steering, task};
+use callboard_kernel::{EntityId, is_steering};
 use callboard_ledger::{Ledger, Stored, error_chain};
 use callboard_lifecycle::{Kind, Tone};
 use clap::Args;
@@ -56,17 +58,16 @@ impl DiffArgs {
         let ledger = store.open_to_look()?;
         let stored = observed(&ledger, task_id(&ledger, &self.id)?)?.stored;
         let id = stored.entity.state.id;
-        let Some(repo) = stored.entity.facts.read(fact::REPO) else {
-            return Err(missing(id, "the task has no repository", "callboard task show tells what it left"));
+        let host = Host::this();
+        let change = match &self.at {
+            Some(at) => TaskComparison::of_turn(&stored, &self.turn(&ledger, &stored, at)?, host.name()),
+            None => TaskComparison::of_task(&stored, host.name()),
         };
-        let repository = GitRepository::open(repo.as_ref()).map_err(of_git(id))?;
-        let (from, to) = match &self.at {
-            Some(at) => turn_ends(&repository, id, &self.turn(&ledger, &stored, at)?)?,
-            None => ends(&repository, &stored)?,
-        };
+        let TaskComparison { repository, base, tip, .. } =
+            &change.map_err(|NoDiff { because, instead }| missing(id, &because, &instead))?;
         let read = if self.stat { GitRepository::diff_stat } else { GitRepository::diff };
-        let diff = read(&repository, &from, &to, PATCH_MAX).map_err(of_git(id))?;
-        show(screen, self.json, id, (&from, &to), &diff)?;
+        let diff = read(repository, base, tip, PATCH_MAX).map_err(of_git(id))?;
+        show(screen, self.json, id, (base, tip), &diff)?;
         Ok(Exit::DONE)
     }
 
@@ -89,54 +90,6 @@ impl DiffArgs {
         let because = format!("{turn} is a turn of another task");
         found.ok_or_else(|| missing(id, &because, "callboard task show lists its turns"))
     }
-}
-
-/// The merge of a task, or its work so far.
-fn ends(repository: &GitRepository, stored: &Stored) -> Result<(CommitId, CommitId), Error> {
-    let (id, facts) = (stored.entity.state.id, &stored.entity.facts);
-    let commit = |name| facts.read(name).and_then(|text: &str| CommitId::parse(text).ok());
-    if let Some(merge) = task::merged_as(&stored.entity).and_then(|text| CommitId::parse(text).ok()) {
-        // Against the commit that it began from, the merges of others would be in it.
-        let onto = repository.merged_onto(&merge, &format!("Task: {id}")).map_err(of_git(id))?;
-        if let Some(onto) = onto {
-            return Ok((onto, merge));
-        }
-    }
-    let branch = facts.read(fact::BRANCH);
-    let tip = match (commit(fact::TIP), branch) {
-        (None, Some(branch)) => repository.branch_tip(branch).map_err(of_git(id))?,
-        (tip, _) => tip,
-    };
-    match (commit(fact::BASE_COMMIT), tip) {
-        (Some(base), Some(tip)) => Ok((base, tip)),
-        (None, _) | (_, None) => Err(missing(
-            id,
-            "nobody has worked on it in its repository",
-            "callboard task show tells where it stands",
-        )),
-    }
-}
-
-/// The files at the beginning and at the end of a turn.
-fn turn_ends(
-    repository: &GitRepository,
-    id: EntityId,
-    turn: &TurnShown,
-) -> Result<(CommitId, CommitId), Error> {
-    let held = |name: &Option<String>, what: &str| {
-        let Some(name) = name else {
-            let because = format!("{} has no snapshot of its {what}", turn.id);
-            return Err(missing(
-                id,
-                &because,
-                "if it goes on, wait for its end; callboard task worktrees names its files",
-            ));
-        };
-        let found = repository.hidden_commit(name).map_err(of_git(id))?;
-        let because = format!("{name} is not in the repository any more");
-        found.ok_or_else(|| missing(id, &because, "callboard task diff without --at shows the whole change"))
-    };
-    Ok((held(&turn.start_ref, "beginning")?, held(&turn.end_ref, "end")?))
 }
 
 fn show(

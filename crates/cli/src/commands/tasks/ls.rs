@@ -1,13 +1,14 @@
 //! `callboard task ls`: the tasks on the board, the most urgent first.
 
-use callboard_engine::{Observed, View};
+use callboard_engine::tasks::TaskFilter;
+use callboard_engine::{Host, Observed, View, Viewpoint};
 use callboard_kernel::{fact, one_line};
 use callboard_lifecycle::task::TaskState;
 use clap::Args;
 use serde::Serialize;
 
 use super::answer::moved_on_by;
-use super::listing::Wanted;
+use crate::clock;
 use crate::error::{Error, Exit};
 use crate::input::ids::Short;
 use crate::input::moment::age_of;
@@ -53,14 +54,15 @@ impl LsArgs {
     /// Lists them.
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
         let ledger = store.open_to_look()?;
-        let wanted = Wanted {
+        let wanted = TaskFilter {
             states: self.states.clone(),
             role: self.role.clone(),
             labels: self.labels.clone(),
             repo: None,
             all: self.all,
         };
-        let mut seen = wanted.read(&ledger)?;
+        let host = Host::this();
+        let mut seen = wanted.read(&ledger, &Viewpoint::present(clock::now(), &host)).map_err(Error::Ask)?;
         seen.sort_by_cached_key(|seen| {
             let view = seen.view();
             let priority = seen.stored.entity.facts.read(fact::PRIORITY);

@@ -4,16 +4,17 @@
 //! absent: working on tasks and merging them, which `callboard work` does.
 
 mod add;
-mod answer;
+pub(crate) mod answer;
 pub(crate) mod board;
 mod deciding;
 mod diff;
 mod edit;
 mod holding;
 mod import;
-mod listing;
 mod ls;
 mod show;
 pub(crate) mod task;
 mod timeline;
 mod worktrees;
+
+pub(super) use deciding::finish_approved;

@@ -1,8 +1,9 @@
 //! `callboard task show`: the whole story of one task.
 //!
-//! Invariant: everything is read from records; what is not recorded is left out of the text and null in JSON.
+//! Invariant: everything is read from records; what is not recorded is left out of the text and null in JSON. A priority or scope that is the
+//! default is left out of the text too.
 
-use callboard_engine::tasks::{Signal, TaskStory, lease, story};
+use callboard_engine::tasks::{Signal, TaskStory, bound_told, lease, story};
 use callboard_engine::{Observed, View};
 use callboard_kernel::task::{self, Dependency, Scope};
 use callboard_kernel::{Facts, Moment, RETRIES_MAX, fact, one_line};
@@ -89,8 +90,8 @@ fn text(
 /// What it is, and where it is worked on.
 fn place(view: &View<'_>, facts: &Facts) -> Vec<(String, Vec<String>)> {
     let text = |name| facts.read(name).map(one_line).into_iter().collect::<Vec<_>>();
-    let scope = facts.read(fact::SCOPE).map(one_line).unwrap_or_else(|| Scope::Medium.name().to_owned());
-    let priority = facts.read(fact::PRIORITY).unwrap_or(task::PRIORITY);
+    let scope = facts.read(fact::SCOPE).filter(|scope| *scope != Scope::Medium.name());
+    let priority = facts.read(fact::PRIORITY).filter(|priority| *priority != task::PRIORITY);
     let timeout = view
         .timeout
         .configured_s
@@ -106,9 +107,10 @@ fn place(view: &View<'_>, facts: &Facts) -> Vec<(String, Vec<String>)> {
     named([
         ("id", vec![view.id.to_string()]),
         ("role", text(fact::ROLE)),
-        ("priority", vec![priority.to_string()]),
-        ("scope", vec![scope]),
+        ("priority", priority.iter().map(ToString::to_string).collect()),
+        ("scope", scope.map(one_line).into_iter().collect()),
         ("timeout", timeout.into_iter().collect()),
+        ("bound", bound_told(facts).into_iter().collect()),
         ("labels", pairs(view.labels)),
         ("repository", text(fact::REPO)),
         ("base", text(fact::BASE)),

@@ -1,7 +1,8 @@
-//! What happened to a task, in the order in which it happened: claims, turns, runs, verdicts, the merge.
+//! What happened to a task, in the order in which it happened: claims, turns, runs, questions, verdicts, the merge.
 
 use callboard_engine::tasks::TaskStory;
 use callboard_kernel::{Facts, Moment, Value, fact, one_line};
+use callboard_wire::QuestionShape;
 
 use crate::input::moment::absolute;
 use crate::show::record_text::{pairs, typed};
@@ -29,6 +30,9 @@ pub(super) fn timeline(screen: &Screen, story: &TaskStory) -> String {
         let state = run.state.unwrap_or("unknown");
         all.push((run.created_at, format!("run {}{title}: {state}{why}", run.id)));
     }
+    for question in &story.questions {
+        all.extend(question_told(question));
+    }
     all.sort_by_key(|(at, _)| *at);
     all.extend(story.verdicts.iter().map(|verdict| (None, verdict_told(verdict))));
     match (&story.merge.commit, &story.merge.branch) {
@@ -38,6 +42,25 @@ pub(super) fn timeline(screen: &Screen, story: &TaskStory) -> String {
         (None, None) => {}
     }
     all.iter().map(|(at, happened)| line(screen, *at, happened)).collect()
+}
+
+/// A question when it was asked, and again when it was answered, with who, what and why.
+fn question_told(question: &QuestionShape) -> Vec<(Option<Moment>, String)> {
+    let moment = |at: &Option<String>| at.as_ref().and_then(|at| at.parse().ok());
+    let asker = question.asked_by.as_deref().unwrap_or("somebody");
+    let mut told = vec![(moment(&question.asked_at), format!("{asker} asked: {}", question.text))];
+    let Some(ended) = moment(&question.ended_at) else { return told };
+    let happened = match (&question.answered_by, &question.answer) {
+        (Some(who), Some(answer)) => {
+            let rule = question.rule.as_ref().map_or_else(String::new, |rule| format!(" by the rule {rule}"));
+            let why = question.because.as_ref().map_or_else(String::new, |why| format!(", because {why}"));
+            format!("{who} answered{rule}: {answer}{why}")
+        }
+        (None, Some(default)) => format!("nobody answered in time; the default took effect: {default}"),
+        (_, None) => format!("the question is {} without an answer", question.state),
+    };
+    told.push((Some(ended), happened));
+    told
 }
 
 /// One line, with the time in front; what goes on is set in under it.

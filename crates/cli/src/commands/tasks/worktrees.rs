@@ -129,7 +129,7 @@ fn title(one: &WorktreeReport) -> Option<&str> {
 fn fate(one: &WorktreeReport) -> String {
     match one.fate {
         WorktreeFate::UntilClosed => "removed when closed".to_owned(),
-        WorktreeFate::Removable => "stays; can be removed".to_owned(),
+        WorktreeFate::Removable => "callboard work removes it".to_owned(),
         WorktreeFate::Stays => "stays; save its work".to_owned(),
         WorktreeFate::Unknown => one.problem.as_deref().map_or_else(|| "unknown".to_owned(), one_line),
     }

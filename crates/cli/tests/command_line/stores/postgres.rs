@@ -5,11 +5,15 @@ mod cluster;
 
 use std::io::{BufRead, BufReader};
 
+use callboard_kernel::{Actor, Facts, Observe, Order, fact};
+use callboard_ledger::{Ledger, Options, Request};
+use callboard_lifecycle::ActorClass;
 use cluster::Cluster;
 use serde_json::Value;
 
 use crate::harness::driver::{Ran, command, finish};
-use crate::harness::shelf::{Shelf, text};
+use crate::harness::runs::carriers;
+use crate::harness::shelf::{Shelf, at, text};
 
 /// The binary on a store on a server; its key lies on the shelf.
 fn on(shelf: &Shelf, url: &str, arguments: &[&str]) -> std::process::Command {
@@ -86,4 +90,29 @@ fn the_password_of_a_store_is_in_no_command_line_and_in_no_environment() {
     assert_eq!(leaks, Vec::<String>::new());
     // Where the store is, a run may know.
     assert_eq!(said, format!("store={public}\n"));
+}
+
+/// Nobody can send a signal to a supervisor on another host.
+#[test]
+fn a_wish_that_came_without_a_signal_is_found_in_a_shared_store() {
+    let (cluster, shelf) = (Cluster::start(), Shelf::empty());
+    let url = cluster.database("board");
+    let run = |shelf: &Shelf, url: &str, arguments: &[&str]| {
+        finish(on(shelf, url, arguments).env("CALLBOARD_KEY", shelf.file("key")))
+    };
+    let token = format!("ABORTING={}", text(&shelf.file("wish")));
+    let command = ["run", "--detach", "--", "env", &token, "sh", "-c", "setsid sleep 600 & exec sleep 600"];
+    let id = run(&shelf, &url, &command).well().trim_end().to_owned();
+    let key_path = Some(shelf.file("key"));
+    let ledger = Ledger::connect(&url, Options { key_path, ..Options::default() }).unwrap();
+    let wish = Facts::none().and(fact::CAUSE, "sibling").and(fact::BY, "bob").and(fact::MESSAGE, "elsewhere");
+    let data = Facts::none().and(fact::STOP_WISH, wish);
+    let order = Order::Observe(Observe { reasons: Vec::new(), data });
+    let actor = Actor::new(ActorClass::Operator, "bob");
+    let command = callboard_kernel::Command::new(id.parse().unwrap(), order);
+    ledger.append(Request { command, actor, now: at(0), cause: None }).unwrap();
+    run(&shelf, &url, &["wait", &id, "--timeout", "120s"]);
+    let view = run(&shelf, &url, &["inspect", &id, "--json"]).json();
+    assert_eq!(view["state"]["reasons"][0]["code"], "run.cancelled.sibling", "{view}");
+    assert!(carriers(&token).is_empty());
 }

@@ -1,5 +1,6 @@
 //! Supervisors and the reaper: what is said of a run while its supervisor is late, gone or elsewhere.
 
+pub(crate) mod aborting;
 pub(crate) mod conditions;
 pub(crate) mod gaps;
 pub(crate) mod hanging;

@@ -9,7 +9,7 @@ use std::process::{Child, Stdio};
 use serde_json::{Value, json};
 
 use crate::stage::Stage;
-use crate::wire::exchange;
+use crate::wire::{Reply, exchange};
 
 /// What the holder of a task does with it.
 #[derive(Clone, Copy)]
@@ -49,14 +49,14 @@ impl Surface for Terminal<'_> {
 }
 
 /// A server of the stage, ended when it is dropped. Its services look after tasks meanwhile.
-pub(super) struct Http {
+pub(crate) struct Http {
     server: Child,
     address: SocketAddr,
     token: String,
 }
 
 impl Http {
-    pub(super) fn serve(stage: &Stage) -> Self {
+    pub(crate) fn serve(stage: &Stage) -> Self {
         let mut command = stage.callboard(&["serve", "--json", "--listen", "127.0.0.1:0", "--rate", "0"]);
         let mut server = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
@@ -66,6 +66,14 @@ impl Http {
         let address = url.trim_start_matches("http://").trim_end_matches('/').parse().unwrap();
         let token = std::fs::read_to_string(stage.path("state/operator.token")).unwrap().trim().to_owned();
         Self { server, address, token }
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Reply {
+        let (address, token) = (self.address, &self.token);
+        let request = format!(
+            "GET /api/v1{path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
+        );
+        exchange(address, request.as_bytes()).unwrap_or_else(|| panic!("no answer to {path}"))
     }
 
     pub(super) fn post(&self, task: &str, verb: &str, body: &Value) -> Value {

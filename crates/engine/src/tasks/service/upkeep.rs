@@ -1,51 +1,42 @@
 //! Workers and turns that nobody looks after any more: workers without a process, and turns whose task is somebody else's.
 //!
 //! Invariant: a worker that holds a task is left alone, and so is a turn whose task waits for its worker, for the janitor or for the recovery.
-//! Every act names the version it was decided on. Deliberately absent: workers that are processes; the recovery of their host
-//! sees whether those are gone.
+//! Every act names the version it was decided on. A worker that is a process is left to the recovery of its host, which sees whether it is
+//! gone; only where nobody looks after a host any more its workers are given up, with what was last known of them. Whoever was given up
+//! and comes back claims nothing and joins anew.
 
 use std::time::Duration;
 
 use callboard_kernel::{EntityId, Facts, Moment, TurnGoal, fact, task, worker_state};
-use callboard_ledger::{Ledger, Sequence, Slice, Stored};
+use callboard_ledger::Stored;
 use callboard_lifecycle::worker::WorkerState;
 use callboard_lifecycle::{Kind, ReasonCode};
 
+use crate::judging::recorded::keeper;
+use crate::services::host_of_crew;
 use crate::tasks::asking::{Asking, TaskError, settled, shown};
 use crate::tasks::holding::{WorkerEnd, id_in};
+use crate::tasks::looking::live;
 use crate::tasks::reporting::say_failed;
 
 /// How long a worker may have nothing to do before it is recycled.
 pub const IDLE: Duration = Duration::from_secs(300);
 
-const PAGE: usize = 500;
-
-/// Everything of a kind that has not ended, the oldest first.
-pub(super) fn live(ledger: &Ledger, kind: Kind) -> Result<Vec<Stored>, TaskError> {
-    let (mut all, mut beyond) = (Vec::new(), None);
-    loop {
-        let slice = Slice {
-            kind: Some(kind),
-            live: true,
-            order: Sequence::Oldest,
-            beyond,
-            limit: PAGE,
-            ..Slice::default()
-        };
-        let piece = ledger.slice(slice)?;
-        let Some(last) = piece.last() else { return Ok(all) };
-        beyond = Some(last.entity.state.id);
-        all.extend(piece);
-    }
-}
+/// How long a worker of a host that nobody looks after may keep silent before it is given up.
+pub const FORSAKEN: Duration = Duration::from_secs(3600);
 
 impl Asking<'_> {
     /// Lets workers go that stand for somebody and were not heard of for long. Whoever comes back joins anew.
     pub(super) fn recycle_workers(&self) -> Result<(), TaskError> {
+        let watched = self.watched_hosts()?;
         for stored in live(self.ledger, Kind::Worker)? {
             let facts = &stored.entity.facts;
-            let is_process = facts.known(fact::BY).is_none() || facts.known(fact::PID).is_some();
-            if is_process || self.now.since(heard_at(&stored)) < IDLE || self.holds_task(&stored)? {
+            let is_process = facts.known(fact::BY).is_none() || keeper(facts).is_some();
+            if is_process {
+                self.give_up(&stored, &watched)?;
+                continue;
+            }
+            if self.now.since(heard_at(&stored)) < IDLE || self.holds_task(&stored)? {
                 continue;
             }
             let end = match worker_state(&stored.entity) {
@@ -57,6 +48,24 @@ impl Asking<'_> {
             settled(self.bury_seen(&stored, end))?;
         }
         Ok(())
+    }
+
+    /// The hosts on which a crew looks after workers now.
+    fn watched_hosts(&self) -> Result<Vec<String>, TaskError> {
+        let in_force = self.ledger.leases()?.into_iter().filter(|seen| !seen.left.is_zero());
+        Ok(in_force.filter_map(|seen| host_of_crew(&seen.lease.name).map(str::to_owned)).collect())
+    }
+
+    /// Ends a worker of a host that nobody looks after, once it was not heard of for long and holds nothing.
+    fn give_up(&self, stored: &Stored, watched: &[String]) -> Result<(), TaskError> {
+        let heard = heard_at(stored);
+        let Some(host) = stored.entity.facts.read(fact::HOST) else { return Ok(()) };
+        let is_watched = watched.iter().any(|other| other == host);
+        if is_watched || self.now.since(heard) < FORSAKEN || self.holds_task(stored)? {
+            return Ok(());
+        }
+        let told = format!("it was heard of last at {heard}, on {host}, where no crew looks after it");
+        settled(self.bury_seen(stored, WorkerEnd::Silent(&told)))
     }
 
     /// Does a worker hold the task that it claimed last?

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use futures_util::future::{try_join3, try_join4};
+use futures_util::future::{try_join, try_join3, try_join4};
 use tokio_postgres::{Client, Statement};
 
 use super::connect::{Role, StoreServer};
@@ -12,6 +12,8 @@ use super::trouble;
 use super::trouble::SILENCE;
 use crate::error::Fault;
 use crate::postgres::columns::{self, Touch};
+use crate::postgres::leases::LeaseStatements;
+use crate::postgres::listings::offers::OfferStatements;
 use crate::postgres::schema;
 use crate::record::Hash;
 use crate::writing::batch::Anchor;
@@ -23,6 +25,8 @@ pub(in crate::postgres) struct Session {
     pub(in crate::postgres) entities: Statement,
     pub(in crate::postgres) keys: Statement,
     pub(in crate::postgres) hashes: Statement,
+    pub(in crate::postgres) leases: LeaseStatements,
+    pub(in crate::postgres) offers: OfferStatements,
     born: Statement,
     moved: Statement,
     both: Statement,
@@ -85,7 +89,9 @@ impl Session {
             client.prepare(columns::HASHES),
         )
         .await?;
-        Ok(Self { client, end, entities, keys, hashes, born, moved, both, backend })
+        let (leases, offers) =
+            try_join(LeaseStatements::prepare(&client), OfferStatements::prepare(&client)).await?;
+        Ok(Self { client, end, entities, keys, hashes, leases, offers, born, moved, both, backend })
     }
 
     pub(in crate::postgres) const fn write(&self, touch: Touch) -> &Statement {

@@ -2,3 +2,4 @@
 
 pub(super) mod body;
 pub(super) mod listing_query;
+pub(super) mod range;

@@ -4,7 +4,9 @@ use axum::Extension;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use callboard_engine::tasks::Performed;
-use callboard_wire::{ApprovalRequest, DecisionRequest, RejectionRequest, TaskChange, TaskRequest};
+use callboard_wire::{
+    ApprovalRequest, DecisionRequest, RejectionRequest, RetryRequest, TaskChange, TaskRequest,
+};
 
 use super::super::asked::body::{Json, Key};
 use super::performing::{Asked, problem, shown};
@@ -110,14 +112,14 @@ pub(in super::super) async fn cancel(
 #[utoipa::path(
     post, path = "/tasks/{id}/retry", tag = "tasks", operation_id = "retry_task",
     params(("id" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
-    request_body = DecisionRequest, responses((status = 200, body = callboard_wire::ViewShape))
+    request_body = RetryRequest, responses((status = 200, body = callboard_wire::ViewShape))
 )]
 pub(in super::super) async fn retry(
     State(app): State<Shared>,
     Extension(who): Extension<Principal>,
     Path(id): Path<String>,
     key: Key,
-    Json(body, bytes): Json<DecisionRequest>,
+    Json(body, bytes): Json<RetryRequest>,
 ) -> Result<Answer, Problem> {
     let asked = Asked::new(&app, &who, "retry", &key, &bytes)?;
     asked.act(&app, &id, move |acting, id| acting.retry(id, &body)).await

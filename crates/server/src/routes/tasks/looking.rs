@@ -1,11 +1,15 @@
-//! The board, and the story of one task.
+//! The board, its workers, and the story and the diff of one task.
 
 use axum::Extension;
 use axum::extract::{Path, State};
-use callboard_engine::tasks::{Acting, CardFilter, TaskStory, board as read_board, story as tell_story};
+use callboard_crew::{NoDiff, TaskComparison};
+use callboard_engine::tasks::{
+    Acting, CardFilter, TaskFilter, TaskStory, WorkersWanted, board as read_board, story as tell_story,
+    workers as read_workers,
+};
 use callboard_engine::{Observed, View, Viewpoint};
 use callboard_lifecycle::task::TaskState;
-use callboard_wire::BoardShape;
+use callboard_wire::{BoardShape, TaskDiffShape, WorkersShape};
 use serde::Serialize;
 
 use super::super::PAGE_MAX;
@@ -49,6 +53,42 @@ pub(in super::super) async fn story(
     .await
 }
 
+/// What a task changed, file by file: its merge, or its branch while it is not merged. The repository must be on the host of the server.
+#[utoipa::path(
+    get, path = "/tasks/{id}/diff", tag = "tasks", operation_id = "diff_task",
+    params(("id" = String, Path, description = "Its whole id.")),
+    responses((status = 200, body = TaskDiffShape))
+)]
+pub(in super::super) async fn diff(
+    State(app): State<Shared>,
+    Extension(who): Extension<Principal>,
+    Path(id): Path<String>,
+    query: Query,
+) -> Result<Answer, Problem> {
+    query.only(&[])?;
+    let id = id_of(&id)?;
+    ask(&app, move |app| {
+        let acting = Acting::new(&app.ledger, caller(app, &who), app.now());
+        let stored = acting.look(id).map_err(problem)?;
+        let nothing = |NoDiff { because, instead }: NoDiff| Problem::not_found(because, instead);
+        let change = TaskComparison::of_task(&stored, app.host.name()).map_err(nothing)?;
+        Answer::json(&change.files().map_err(nothing)?)
+    })
+    .await
+}
+
+/// The workers of the board: at work, stalled, merging, idle or gone, and why.
+#[utoipa::path(
+    get, path = "/workers", tag = "tasks", operation_id = "task_workers",
+    params(("all" = Option<bool>, Query, description = "Those that ended in the last day too.")),
+    responses((status = 200, body = WorkersShape))
+)]
+pub(in super::super) async fn workers(State(app): State<Shared>, query: Query) -> Result<Answer, Problem> {
+    query.only(&["all"])?;
+    let wanted = if query.flag("all")? { WorkersWanted::Lately } else { WorkersWanted::Live };
+    ask(&app, move |app| Answer::json(&read_workers(&app.ledger, &app.host, wanted, app.now())?)).await
+}
+
 /// The task board: a column for each state, with how many tasks are in it and their cards.
 #[utoipa::path(
     get, path = "/board", tag = "tasks", operation_id = "task_board",
@@ -67,12 +107,13 @@ pub(in super::super) async fn board(State(app): State<Shared>, query: Query) -> 
         Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
         None => Err(Problem::bad_request(format!("label={text:?} cannot be read"), "write label=NAME=VALUE")),
     };
-    let filter = CardFilter {
+    let tasks = TaskFilter {
         states: query.words::<TaskState>("state")?,
         role: query.one("role").map(str::to_owned),
         labels: query.all("label").map(label).collect::<Result<_, _>>()?,
         repo: query.one("repo").map(str::to_owned),
-        limit: query.number("limit", 1, PAGE_MAX)?.unwrap_or(100),
+        all: true,
     };
+    let filter = CardFilter { tasks, limit: query.number("limit", 1, PAGE_MAX)?.unwrap_or(100) };
     ask(&app, move |app| Answer::json(&read_board(&app.ledger, &filter, app.now())?)).await
 }

@@ -11,4 +11,4 @@ mod performing;
 pub(super) use by_people::*;
 pub(super) use by_workers::*;
 pub(super) use looking::*;
-pub(super) use performing::caller;
+pub(super) use performing::{Asked, caller, problem};

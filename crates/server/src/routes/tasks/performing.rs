@@ -23,7 +23,7 @@ pub(crate) fn caller(app: &App, who: &Principal) -> Caller {
 }
 
 /// What was asked for, beside the act itself.
-pub(super) struct Asked {
+pub(in super::super) struct Asked {
     caller: Caller,
     key: Option<String>,
     cause: String,
@@ -31,7 +31,7 @@ pub(super) struct Asked {
 
 impl Asked {
     /// Counts what is recorded against the share of the caller.
-    pub(super) fn new(
+    pub(in super::super) fn new(
         app: &App,
         who: &Principal,
         act: &str,
@@ -48,7 +48,7 @@ impl Asked {
     }
 
     /// Acts on a thread that may wait.
-    pub(super) async fn with<T: Send + 'static>(
+    pub(in super::super) async fn with<T: Send + 'static>(
         self,
         app: &Shared,
         act: impl FnOnce(&App, &Acting<'_>) -> Result<T, Problem> + Send + 'static,

@@ -32,7 +32,7 @@ impl ApproveArgs {
             let stored = asking.task(id)?;
             match task::state(&stored.entity) {
                 Some(TaskState::PendingApproval) => finish_approved(store, asking, &stored),
-                _ => asking.approve_plan(&chosen(asking, id, self.all_of_plan)?),
+                _ => asking.approve_plan(&chosen(asking, id, self.all_of_plan)?, "approved"),
             }
         })
     }
@@ -49,7 +49,11 @@ pub(super) fn chosen(
 }
 
 /// Merges a result that a person approves, here and now, and closes its task in the name of that person.
-fn finish_approved(store: &Store, asking: &Asking<'_>, stored: &Stored) -> Result<(), TaskError> {
+pub(in crate::commands) fn finish_approved(
+    store: &Store,
+    asking: &Asking<'_>,
+    stored: &Stored,
+) -> Result<(), TaskError> {
     let id = stored.entity.state.id;
     let unfit = |error: Error| TaskError::Unfit { problem: error.to_string(), help: "try again".to_owned() };
     let mut crew = work::crew_of(store, asking.ledger.clone(), Profile::default()).map_err(unfit)?;

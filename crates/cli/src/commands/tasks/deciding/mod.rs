@@ -10,6 +10,7 @@ mod subject;
 mod unblock;
 
 pub(super) use self::approve::ApproveArgs;
+pub(in crate::commands) use self::approve::finish_approved;
 pub(super) use self::cancel::CancelArgs;
 pub(super) use self::reject::RejectArgs;
 pub(super) use self::retry::RetryArgs;

@@ -1,5 +1,6 @@
 //! `callboard task retry`: lets a task that failed be tried once more.
 
+use callboard_engine::tasks::RetryTime;
 use clap::Args;
 
 use super::subject::SubjectArgs;
@@ -15,12 +16,17 @@ pub(crate) struct RetryArgs {
     /// Why.
     #[arg(long, value_name = "TEXT", default_value = "a person lets it be tried once more")]
     because: String,
+    /// Let the next attempt take twice as long as the last one, at most four times the default of its scope.
+    #[arg(long)]
+    more_time: bool,
 }
 
 impl RetryArgs {
     /// Opens it again.
     pub(crate) fn run(&self, screen: &Screen, store: &Store) -> Result<Exit, Error> {
         let because = &self.because;
-        self.subject.decide(screen, store, "trying a task again", |asking, id| asking.retry(id, because))
+        let time = if self.more_time { RetryTime::Doubled } else { RetryTime::Same };
+        self.subject
+            .decide(screen, store, "trying a task again", |asking, id| asking.retry(id, because, time))
     }
 }

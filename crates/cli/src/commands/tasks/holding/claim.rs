@@ -168,7 +168,7 @@ fn bound_to_run(asking: &Asking<'_>, hold: Option<Hold>) -> Result<Option<Hold>,
         && asking.actor.class == ActorClass::Agent
     {
         let run = asking.actor.id.parse().ok();
-        asking.acting_for_worker(hold.worker).launched(hold, run, Facts::none())?;
+        asking.acting_for_worker(hold.worker).launched(hold, run, Facts::none(), &Facts::none())?;
     }
     Ok(hold)
 }

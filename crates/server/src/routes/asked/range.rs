@@ -42,13 +42,13 @@ fn part(range: Option<&str>, total: u64) -> Result<Part, Problem> {
 }
 
 /// Reads so many bytes from a place on, or fewer; none at the end.
-pub(super) type Source = Arc<dyn Fn(u64, usize) -> io::Result<Vec<u8>> + Send + Sync>;
+pub(in crate::routes) type Source = Arc<dyn Fn(u64, usize) -> io::Result<Vec<u8>> + Send + Sync>;
 
 /// Bytes read at once.
 const CHUNK: u64 = 64 * 1024;
 
 /// A part of a source as a download, read while it is sent: what costs memory is one chunk.
-pub(super) fn give_out(
+pub(in crate::routes) fn give_out(
     source: Source,
     total: u64,
     range: Option<&str>,

@@ -1,14 +1,19 @@
-//! The whole story of a task: who claimed it, in which turns it was handled, what ran, what was checked, and what it was merged as.
+//! The whole story of a task: who claimed it, in which turns it was handled, what ran, what was asked and answered, what was checked, and
+//! what it was merged as.
 //!
 //! Invariant: everything is read from records; what is not recorded is null.
 
+use std::collections::BTreeMap;
+
 use callboard_kernel::{EntityId, Facts, Moment, Value, fact, task};
-use callboard_ledger::{Ledger, Page, ReadError, RecordScope, Sequence, Slice, Stored};
+use callboard_ledger::{Ledger, Page, ReadError, Record, RecordScope, Sequence, Slice, Stored};
 use callboard_lifecycle::Kind;
 use callboard_lifecycle::task::TaskState;
+use callboard_wire::QuestionShape;
 use serde::Serialize;
 
-use super::asking::next_move;
+use crate::questions::shown;
+use crate::tasks::asking::next_move;
 
 /// What a task has been through.
 #[derive(Clone, Debug, Serialize)]
@@ -21,6 +26,8 @@ pub struct TaskStory {
     pub turns: Vec<TurnShown>,
     /// Every run of an agent or of a check, the oldest first.
     pub runs: Vec<RunShown>,
+    /// Every question about it or about one of its runs, the oldest first.
+    pub questions: Vec<QuestionShape>,
     /// What the newest verification found.
     pub verdicts: Vec<Value>,
     /// What it was merged as.
@@ -51,6 +58,10 @@ pub struct TurnShown {
     pub worker: Option<String>,
     /// The run of its agent.
     pub run: Option<String>,
+    /// How long its attempt may take: the bound, its rule and what the rule was given.
+    pub bound: Option<Facts>,
+    /// The turns of earlier attempts that the bound follows from.
+    pub samples: Vec<Value>,
     /// The files as they were when it began.
     pub start_ref: Option<String>,
     /// The files as they were when it ended.
@@ -96,13 +107,15 @@ pub fn story(ledger: &Ledger, stored: &Stored) -> Result<TaskStory, ReadError> {
     for turn in &turns {
         runs.extend(children(ledger, turn.entity.state.id, Kind::Session)?);
     }
+    let records = ledger.records(Page { after: 0, limit: usize::MAX, scope: RecordScope::Entity(id) })?;
     let state = task::state(&stored.entity);
     let text = |name| facts.read(name).map(|text: &str| text.to_owned());
     Ok(TaskStory {
         next_move: state.map_or_else(|| "unknown".to_owned(), |state| next_move(state, facts)),
-        claims: claims(ledger, id)?,
+        claims: claims(&records),
         turns: turns.iter().map(turn_shown).collect(),
         runs: runs.iter().map(run_shown).collect(),
+        questions: questions(ledger, id, &runs, &records)?,
         verdicts: facts.read(fact::VERDICTS).unwrap_or_default().to_vec(),
         merge: MergeShown { commit: text(fact::COMMIT), branch: text(fact::BRANCH) },
         subtasks: task::subtasks(facts),
@@ -120,8 +133,7 @@ fn children(ledger: &Ledger, parent: EntityId, kind: Kind) -> Result<Vec<Stored>
     ledger.slice(slice)
 }
 
-fn claims(ledger: &Ledger, id: EntityId) -> Result<Vec<ClaimShown>, ReadError> {
-    let records = ledger.records(Page { after: 0, limit: usize::MAX, scope: RecordScope::Entity(id) })?;
+fn claims(records: &[Record]) -> Vec<ClaimShown> {
     let mut claims = Vec::new();
     for record in records {
         let Ok(event) = record.event() else { continue };
@@ -133,7 +145,31 @@ fn claims(ledger: &Ledger, id: EntityId) -> Result<Vec<ClaimShown>, ReadError> {
             });
         }
     }
-    Ok(claims)
+    claims
+}
+
+/// The questions about a task and its runs, and those that the task waited for: the question of a plan is about its first task only.
+fn questions(
+    ledger: &Ledger,
+    task: EntityId,
+    runs: &[Stored],
+    records: &[Record],
+) -> Result<Vec<QuestionShape>, ReadError> {
+    let mut found = BTreeMap::new();
+    for subject in runs.iter().map(|run| run.entity.state.id).chain([task]) {
+        for question in children(ledger, subject, Kind::Question)? {
+            found.insert(question.entity.state.id, question);
+        }
+    }
+    for record in records {
+        let Ok(event) = record.event() else { continue };
+        let named = event.data.read(fact::QUESTION).and_then(|id| id.parse::<EntityId>().ok());
+        let Some(id) = named.filter(|id| !found.contains_key(id)) else { continue };
+        if let Some(question) = ledger.entity(id)? {
+            found.insert(id, question);
+        }
+    }
+    found.values().map(|question| shown(ledger, question)).collect()
 }
 
 fn why(stored: &Stored) -> Option<String> {
@@ -151,6 +187,8 @@ fn turn_shown(stored: &Stored) -> TurnShown {
         state: entity.state.lifecycle.map(|state| state.name()),
         worker: text(&entity.facts, fact::WORKER),
         run: text(&entity.facts, fact::RUN),
+        bound: entity.facts.read(fact::BOUND).cloned(),
+        samples: entity.facts.read(fact::SAMPLES).unwrap_or_default().to_vec(),
         start_ref: text(&entity.facts, fact::START_REF),
         end_ref: text(&entity.facts, fact::END_REF),
         reason: why(stored),

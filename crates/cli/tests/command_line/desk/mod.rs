@@ -1,0 +1,5 @@
+//! The desk from the terminal: questions are asked, answered once, and nobody answers for their own work.
+
+mod asking;
+mod inside;
+mod permission;
