@@ -243,6 +243,9 @@ impl Crew {
     fn is_quiet(&self) -> bool {
         let now = self.now();
         self.live_tasks().is_ok_and(|live| !live.iter().any(|stored| self.moves(stored, now)))
+            && self
+                .approved_here()
+                .is_ok_and(|approved| approved.iter().all(|(stored, _)| has_problem(stored)))
     }
 
     /// Will a task go on without a person, soon?
@@ -266,6 +269,11 @@ impl Crew {
             NextMove::Person(_) | NextMove::Nobody => false,
         }
     }
+}
+
+/// Does something keep an approved result from being merged that a person has to mend?
+fn has_problem(stored: &Stored) -> bool {
+    stored.entity.facts.read(fact::PROBLEM).is_some()
 }
 
 fn is_blocked(stored: &Stored) -> bool {

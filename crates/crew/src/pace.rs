@@ -28,8 +28,8 @@ impl Pace {
     }
 
     /// Forgets what is over.
-    pub(crate) fn keep(&mut self, live: &[Stored]) {
-        let live: HashSet<EntityId> = live.iter().map(|stored| stored.entity.state.id).collect();
+    pub(crate) fn keep<'a>(&mut self, live: impl IntoIterator<Item = &'a Stored>) {
+        let live: HashSet<EntityId> = live.into_iter().map(|stored| stored.entity.state.id).collect();
         self.0.retain(|(id, _), _| live.contains(id));
     }
 }
@@ -50,7 +50,7 @@ mod tests {
         assert!(pace.is_due(id, "a gate"));
         assert!(!pace.is_due(id, "a gate"));
         assert!(pace.is_due(id, "another gate") && pace.is_due(other, "a gate"));
-        pace.keep(&[]);
+        pace.keep([]);
         assert!(pace.is_due(id, "a gate"));
     }
 }

@@ -1,7 +1,7 @@
 // Keys. A page says which keys it knows while it is shown; `?` lists exactly those.
 //
 // Invariant: a key never acts while somebody types, and never with a modifier, so the browser's own keys stay what they are.
-import { useEffect, useRef, useSyncExternalStore } from "react";
+import { useLayoutEffect, useRef, useSyncExternalStore } from "react";
 
 export interface Key {
   /** One key ("j"), or two in a row ("g a"). */
@@ -49,11 +49,11 @@ export function handle(event: KeyboardEvent): void {
 
 if (typeof window !== "undefined") window.addEventListener("keydown", handle);
 
-/** Knows these keys while the component is shown. */
+/** Knows these keys while the component is shown: a layout effect, so that whoever sees an option can type its key at once. */
 export function useKeys(keys: Key[]): void {
   const layer = useRef({ current: keys });
   layer.current.current = keys;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const mine = layer.current;
     layers.push(mine);
     changed();
@@ -63,7 +63,7 @@ export function useKeys(keys: Key[]): void {
     };
   }, []);
   // The functions of the newest rendering are the ones that count.
-  useEffect(() => {
+  useLayoutEffect(() => {
     listed = layers.flatMap((one) => one.current);
   });
 }

@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod approved;
 #[path = "../../../ledger/tests/common/cluster.rs"]
 mod cluster;
 mod diffs;

@@ -50,8 +50,8 @@ impl JanitorService {
             self.crew.sweep_worktrees(goes_on)?;
             self.looked_back = Some(Instant::now());
         }
-        let live = self.crew.live_tasks()?;
-        self.pace.keep(&live);
+        let (live, approved) = (self.crew.live_tasks()?, self.crew.approved_here()?);
+        self.pace.keep(live.iter().chain(approved.iter().map(|(stored, _)| stored)));
         let mut verified = Vec::new();
         for stored in self.crew.done_here(&live)? {
             if !goes_on() {
@@ -71,9 +71,14 @@ impl JanitorService {
         if goes_on() {
             self.crew.merge_all(verified)?;
         }
-        for (stored, person) in self.crew.approved_here()? {
-            if goes_on() && self.pace.is_due(stored.entity.state.id, "approved") {
-                self.crew.merge_approved(&stored, &person)?;
+        for (stored, person) in approved {
+            if !goes_on() || !self.pace.is_due(stored.entity.state.id, "approved") {
+                continue;
+            }
+            // A repository that is broken or gone holds up its own results only.
+            match self.crew.merge_approved(&stored, &person) {
+                Err(TaskError::Unfit { problem, .. }) => self.crew.note_problem(&stored, &problem)?,
+                merged => merged?,
             }
         }
         self.crew.follow_requests(&live, &mut self.pace, goes_on)?;
@@ -118,7 +123,7 @@ impl Crew {
     }
 
     /// The results of this host that a person approved elsewhere, and who that was. They wait among what needs somebody.
-    fn approved_here(&self) -> Result<Vec<(Stored, Actor)>, TaskError> {
+    pub(crate) fn approved_here(&self) -> Result<Vec<(Stored, Actor)>, TaskError> {
         let approved = |stored: Stored| {
             let is_queued = task::is_moved_by(&stored.entity, task::MERGE_QUEUE) && self.is_here(&stored);
             let person = stored.entity.facts.read(fact::APPROVED_BY).filter(|_| is_queued)?.to_owned();
