@@ -17,8 +17,11 @@ const listeners = new Set<() => void>();
 let listed: Key[] = [];
 let pending: { key: string; at: number } | null = null;
 
+/** The keys as they were rendered last: their functions change with every rendering. */
+const known = (): Key[] => layers.flatMap((layer) => layer.current);
+
 function changed(): void {
-  listed = layers.flatMap((layer) => layer.current);
+  listed = known();
   for (const listener of listeners) listener();
 }
 
@@ -35,14 +38,15 @@ export function handle(event: KeyboardEvent): void {
   if (isTyping(event.target) && event.key !== "Escape") return;
   const first = pending && event.timeStamp - pending.at < SEQUENCE_MS ? pending.key : null;
   pending = null;
-  const find = (keys: string) => listed.findLast((one) => one.keys === keys);
+  const all = known();
+  const find = (keys: string) => all.findLast((one) => one.keys === keys);
   const found = (first && find(`${first} ${event.key}`)) || find(event.key);
   // Enter and space on a control or link belong to it.
   const isOwn = event.target instanceof HTMLElement && event.target.closest("button, a, summary, input") !== null;
   if (found && !(isOwn && (event.key === "Enter" || event.key === " "))) {
     event.preventDefault();
     found.run();
-  } else if (listed.some((one) => one.keys.startsWith(`${event.key} `))) {
+  } else if (all.some((one) => one.keys.startsWith(`${event.key} `))) {
     pending = { key: event.key, at: event.timeStamp };
   }
 }
@@ -62,10 +66,6 @@ export function useKeys(keys: Key[]): void {
       changed();
     };
   }, []);
-  // The functions of the newest rendering are the ones that count.
-  useLayoutEffect(() => {
-    listed = layers.flatMap((one) => one.current);
-  });
 }
 
 export function useListedKeys(): Key[] {
